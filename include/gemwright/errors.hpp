@@ -1,0 +1,40 @@
+// Exceptions thrown by gemwright. Every one derives from Error.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace gemwright {
+
+/// Base of everything that gemwright throws.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// An argument is wrong: says which, what was given, and what is allowed.
+class InvalidArgument : public Error {
+ public:
+  InvalidArgument(std::string argument, const std::string& given, const std::string& allowed)
+      : Error(argument + ": given " + given + "; allowed: " + allowed),
+        argument_(std::move(argument)) {}
+
+  const std::string& argument() const noexcept { return argument_; }
+
+ private:
+  std::string argument_;
+};
+
+/// No kernel can run the problem under the options given; the message holds every refusal.
+class Unsupported : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A device, driver or library call failed at run time.
+class DeviceError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace gemwright

@@ -1,0 +1,10 @@
+// Everything of the public API.
+#pragma once
+
+#include <gemwright/device.hpp>
+#include <gemwright/errors.hpp>
+#include <gemwright/plan.hpp>
+#include <gemwright/planner.hpp>
+#include <gemwright/problem.hpp>
+#include <gemwright/store.hpp>
+#include <gemwright/types.hpp>
