@@ -1,0 +1,23 @@
+# Language level, warnings and sanitizers for every target.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(gemwright_settings INTERFACE)
+target_compile_options(gemwright_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow
+                       $<$<BOOL:${GEMWRIGHT_WERROR}>:-Werror>)
+
+set(GEMWRIGHT_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them")
+if(GEMWRIGHT_SANITIZE)
+  add_compile_options(-fsanitize=${GEMWRIGHT_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${GEMWRIGHT_SANITIZE})
+endif()

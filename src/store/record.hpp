@@ -1,0 +1,51 @@
+// What the store keeps of one tuned problem.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gemwright/plan.hpp>
+
+namespace gemwright::store {
+
+/// One measured or dropped candidate, self-describing.
+struct MeasuredCandidate {
+  std::string family;
+  int family_version = 0;
+  std::string configuration_name;
+  std::string configuration_json;  // parameters by name
+  double predicted_us = 0;
+  double best_us = 0;
+  double median_us = 0;
+  bool vendor = false;
+  std::string failure;
+};
+
+/// One row: a canonical problem on a device, its winner, and the evidence.
+struct Record {
+  std::string problem;  // key()
+  std::string device;   // Device::key()
+  MeasuredCandidate chosen;
+  std::vector<MeasuredCandidate> candidates;
+  double floor_us = 0;
+  double vendor_first_us = 0;
+  double vendor_best_us = 0;
+  double margin = 0;
+  double noise = 0;
+  std::string policy;   // how it was measured; another policy's rows are still answers
+  std::string version;  // of gemwright
+  std::string driver;
+  std::string date;  // UTC, ISO 8601
+};
+
+/// A candidate that faulted, hung, failed to build or was wrong; not tried again on that version.
+struct Failure {
+  std::string device;
+  std::string family;
+  int family_version = 0;
+  std::string configuration_name;
+  std::string problem;  // key() of the problem it happened on
+  std::string reason;
+};
+
+}  // namespace gemwright::store
