@@ -1,0 +1,31 @@
+// Candidates of a problem, ranked by predicted time and pruned.
+#pragma once
+
+#include <vector>
+
+#include "families/family.hpp"
+
+namespace gemwright {
+
+/// A configuration for a problem, with its estimate.
+struct Candidate {
+  const Family* family = nullptr;
+  Configuration configuration;
+  Estimate estimate;
+};
+
+namespace model {
+
+/// Every candidate for the canonical problem, own ones by predicted time; families that refuse are
+/// appended to `refusals`.
+std::vector<Candidate> rank(const Problem& problem, const Device& device,
+                            std::vector<Refusal>& refusals);
+
+/// Keeps the best `own` of the own candidates (0: all) and every vendor one.
+std::vector<Candidate> prune(std::vector<Candidate> ranked, int own);
+
+/// Roofline time in microseconds: the larger of bytes over bandwidth and flops over math rate.
+double floor_us(const Problem& problem, const Device& device);
+
+}  // namespace model
+}  // namespace gemwright

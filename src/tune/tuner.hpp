@@ -1,0 +1,45 @@
+// Builds, validates, measures and selects among candidates of one problem.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/rank.hpp"
+#include "store/database.hpp"
+
+#include <gemwright/planner.hpp>
+
+namespace gemwright::tune {
+
+/// A candidate with what became of it.
+struct Outcome {
+  Candidate candidate;
+  std::shared_ptr<const Kernel> kernel;  // null when it failed
+  double best_us = 0;                    // least of the interleaved rounds
+  double median_us = 0;
+  std::string failure;  // empty when it ran and was right
+};
+
+struct Result {
+  std::vector<Outcome> outcomes;  // in the order of the request
+  int chosen = -1;                // index of the winner; -1 when none ran
+  double margin = 0;              // second-best / chosen - 1
+  double noise = 0;               // relative spread of the rounds
+};
+
+struct Request {
+  const Problem* problem = nullptr;  // canonical
+  const Device* device = nullptr;
+  std::vector<Candidate> candidates;  // ranked: the first is the model's choice
+  double time_limit_s = 30;
+  Progress progress;
+  std::function<bool()> cancelled;
+  store::Database* database = nullptr;  // failures are read from and remembered here; may be null
+};
+
+/// DESIGN section 6: compile in parallel, validate each in the worker process, then time them
+/// interleaved and cold; within the noise band the earlier candidate stays.
+Result tune(const Request& request);
+
+}  // namespace gemwright::tune
