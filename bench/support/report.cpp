@@ -1,0 +1,158 @@
+#include "support/report.hpp"
+
+#include "device/profile.hpp"
+#include "support/clock.hpp"
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <fstream>
+#include <set>
+#include <system_error>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace gemwright::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string utc_now() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+double rounded(double value) {
+  return std::round(value * 1000.0) / 1000.0;
+}
+
+Json json_of(const Row& row) {
+  Json us = Json::object();
+  for (const auto& [competitor, time] : row.us) us[competitor] = rounded(time);
+  return {{"model", row.model},   {"role", row.role},
+          {"m", row.m},           {"n", row.n},
+          {"k", row.k},           {"batch", row.batch},
+          {"type", row.type},     {"format", row.format.empty() ? Json(nullptr) : Json(row.format)},
+          {"kernel", row.kernel}, {"us", us}};
+}
+
+Json json_of_clock(std::vector<double> samples) {
+  if (samples.empty()) return nullptr;
+  std::sort(samples.begin(), samples.end());
+  return {{"min", std::round(samples.front())},
+          {"median", std::round(samples[samples.size() / 2])},
+          {"max", std::round(samples.back())}};
+}
+
+void write_atomically(const std::filesystem::path& path, const std::string& text) {
+  std::filesystem::path temporary = path;
+  temporary += fmt::format(".{}", getpid());
+  std::ofstream file(temporary, std::ios::binary);
+  file << text;
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(temporary, path, error);
+  if (!file || error) {
+    std::filesystem::remove(temporary, error);
+    throw Error("cannot write " + path.string());
+  }
+}
+
+}  // namespace
+
+Row Row::of(const Problem& problem) {
+  Row row;
+  row.m = problem.m;
+  row.n = problem.n;
+  row.k = problem.k;
+  row.batch = problem.batch;
+  row.type = gemwright::name(problem.a.type);
+  return row;
+}
+
+double Row::time(const std::string& competitor) const {
+  for (const auto& [known, value] : us) {
+    if (known == competitor) return value;
+  }
+  return 0;
+}
+
+Report::Report(std::string bench, Device device)
+    : bench_(std::move(bench)), device_(std::move(device)) {}
+
+void Report::sample_clock() {
+  if (const double mhz = clock_mhz(device_); mhz > 0) clock_mhz_.push_back(mhz);
+}
+
+double Report::ratio(const Row& row, const std::string& numerator, const std::string& denominator) {
+  const double below = row.time(denominator);
+  return below > 0 ? row.time(numerator) / below : 0;
+}
+
+double Report::geometric_mean_of_positive(const std::vector<double>& values) {
+  double sum = 0;
+  int count = 0;
+  for (const double value : values) {
+    if (value <= 0) continue;
+    sum += std::log(value);
+    ++count;
+  }
+  return count == 0 ? 0 : std::exp(sum / count);
+}
+
+void Report::print() const {
+  std::vector<std::string> competitors;
+  for (const Row& row : rows_) {
+    for (const auto& [competitor, time] : row.us) {
+      if (std::find(competitors.begin(), competitors.end(), competitor) == competitors.end()) {
+        competitors.push_back(competitor);
+      }
+    }
+  }
+  std::vector<std::string> heading = {"model", "role", "m", "n", "k", "type"};
+  heading.insert(heading.end(), competitors.begin(), competitors.end());
+  heading.emplace_back("kernel");
+  std::vector<std::vector<std::string>> lines;
+  for (const Row& row : rows_) {
+    const std::string type = row.format.empty() ? row.type : row.type + "/" + row.format;
+    std::vector<std::string> line = {
+        row.model, row.role, std::to_string(row.m), std::to_string(row.n), std::to_string(row.k),
+        type};
+    for (const std::string& competitor : competitors) {
+      const double time = row.time(competitor);
+      line.push_back(time > 0 ? fmt::format("{:.2f}", time) : "-");
+    }
+    line.push_back(row.kernel);
+    lines.push_back(std::move(line));
+  }
+  print_table(heading, lines);
+}
+
+std::filesystem::path Report::write(const std::filesystem::path& folder) const {
+  Json rows = Json::array();
+  for (const Row& row : rows_) rows.push_back(json_of(row));
+  const Json report = {
+      {"bench", bench_},   {"device", device_.slug()}, {"driver", device_.profile().driver},
+      {"date", utc_now()}, {"commit", commit()},       {"clock_mhz", json_of_clock(clock_mhz_)}};
+  // One row a line: the file's history stays readable.
+  std::string text = report.dump(1);
+  text.erase(text.rfind('\n'));
+  text += ",\n \"rows\": [";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    text += (i == 0 ? "\n  " : ",\n  ") + rows[i].dump();
+  }
+  text += "\n ]\n}\n";
+
+  const auto path = folder / device_.slug() / (bench_ + ".json");
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  write_atomically(path, text);
+  return path;
+}
+
+}  // namespace gemwright::bench
