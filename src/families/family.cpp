@@ -1,8 +1,8 @@
 #include "families/family.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <gemwright/errors.hpp>
+
+#include <nlohmann/json.hpp>
 
 namespace gemwright {
 

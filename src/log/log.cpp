@@ -27,10 +27,14 @@ std::atomic<Level>& current() {
 
 spdlog::level::level_enum spdlog_level(Level level) {
   switch (level) {
-    case Level::error: return spdlog::level::err;
-    case Level::warn: return spdlog::level::warn;
-    case Level::info: return spdlog::level::info;
-    default: return spdlog::level::debug;
+    case Level::error:
+      return spdlog::level::err;
+    case Level::warn:
+      return spdlog::level::warn;
+    case Level::info:
+      return spdlog::level::info;
+    default:
+      return spdlog::level::debug;
   }
 }
 
@@ -46,10 +50,16 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-Level level() { return current().load(std::memory_order_relaxed); }
+Level level() {
+  return current().load(std::memory_order_relaxed);
+}
 
-void set_level(Level level) { current().store(level, std::memory_order_relaxed); }
+void set_level(Level level) {
+  current().store(level, std::memory_order_relaxed);
+}
 
-void write(Level level, const std::string& text) { logger().log(spdlog_level(level), text); }
+void write(Level level, const std::string& text) {
+  logger().log(spdlog_level(level), text);
+}
 
 }  // namespace gemwright::log

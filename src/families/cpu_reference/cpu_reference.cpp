@@ -1,0 +1,90 @@
+// The oracle: fp64 accumulation in order of k, any type and stride, one rounding at the end.
+#include "families/family.hpp"
+#include "numeric/convert.hpp"
+
+#include <array>
+
+namespace gemwright {
+namespace {
+
+class ReferenceKernel final : public Kernel {
+ public:
+  bool serves(const Problem& problem) const override { return !problem.b.packed; }
+  std::size_t workspace_bytes(const Problem&) const override { return 0; }
+
+  void run(const Problem& p, const Operands& operands, void*, Stream) const override {
+    for (std::int64_t batch = 0; batch < p.batch; ++batch) {
+      for (std::int64_t row = 0; row < p.m; ++row) {
+        for (std::int64_t col = 0; col < p.n; ++col) {
+          const std::int64_t at =
+              batch * p.d.batch_stride + row * p.d.row_stride + col * p.d.col_stride;
+          numeric::store(p.d.type, operands.d, at, element(p, operands, batch, row, col));
+        }
+      }
+    }
+  }
+
+ private:
+  static double element(const Problem& p, const Operands& operands, std::int64_t batch,
+                        std::int64_t row, std::int64_t col) {
+    const std::int64_t a = batch * p.a.batch_stride + row * p.a.row_stride;
+    const std::int64_t b = batch * p.b.batch_stride + col * p.b.col_stride;
+    double sum = 0;
+    for (std::int64_t k = 0; k < p.k; ++k) {
+      sum += numeric::load(p.a.type, operands.a, a + k * p.a.col_stride) *
+             numeric::load(p.b.type, operands.b, b + k * p.b.row_stride);
+    }
+    double value = static_cast<double>(p.alpha) * sum;
+    if (p.c && p.beta != 0) {
+      const std::int64_t c =
+          batch * p.c->batch_stride + row * p.c->row_stride + col * p.c->col_stride;
+      value += static_cast<double>(p.beta) * numeric::load(p.c->type, operands.c, c);
+    }
+    if (p.bias == Bias::per_row) value += numeric::load(p.bias_type, operands.bias, row);
+    if (p.bias == Bias::per_column) value += numeric::load(p.bias_type, operands.bias, col);
+    return value;
+  }
+};
+
+class Reference final : public Family {
+ public:
+  std::string_view name() const override { return "cpu_reference"; }
+  DeviceKind device_kind() const override { return DeviceKind::cpu; }
+  int version() const override { return 1; }
+
+  std::optional<std::string> refuse(const Problem& problem, const Device&) const override {
+    if (problem.b.packed) return "B is packed: the reference reads plain operands only";
+    return std::nullopt;
+  }
+
+  std::span<const std::string_view> parameters() const override { return {}; }
+  std::string configuration_name(const Configuration&) const override { return "fp64"; }
+
+  std::vector<Configuration> configurations(const Problem&, const Device&) const override {
+    return {Configuration{}};
+  }
+
+  void estimate(const Problem& problem, const Device&, std::span<const Configuration>,
+                std::span<Estimate> estimates) const override {
+    // A scalar loop with a conversion on each side: about 2 ns a multiply-add on any CPU.
+    for (Estimate& estimate : estimates) {
+      estimate = {.us = problem.flops() * 1e-3 + 1, .bound = Bound::math};
+    }
+  }
+
+  std::shared_ptr<const Kernel> build(const Problem&, const Device&,
+                                      const Configuration&) const override {
+    return std::make_shared<ReferenceKernel>();
+  }
+};
+
+}  // namespace
+
+namespace families {
+const Family& cpu_reference() {
+  static const Reference family;
+  return family;
+}
+}  // namespace families
+
+}  // namespace gemwright

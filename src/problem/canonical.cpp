@@ -1,0 +1,97 @@
+#include <gemwright/problem.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace gemwright {
+namespace {
+
+// A size-1 dimension's stride says nothing; it gets the value of the layout that the other
+// dimension suggests, so that no kernel refuses it for a stride that is never used.
+void normalise_strides(Operand& operand, std::int64_t rows, std::int64_t cols, std::int64_t batch) {
+  if (operand.packed) {
+    operand.row_stride = operand.col_stride = operand.batch_stride = 0;
+    return;
+  }
+  if (batch <= 1) operand.batch_stride = 0;
+  if (rows <= 1 && cols <= 1) {
+    operand.row_stride = operand.col_stride = 1;
+  } else if (rows <= 1) {
+    operand.row_stride = operand.col_stride == 1 ? cols : 1;
+  } else if (cols <= 1) {
+    operand.col_stride = operand.row_stride == 1 ? rows : 1;
+  }
+}
+
+void normalise_strides(Problem& problem) {
+  normalise_strides(problem.a, problem.m, problem.k, problem.batch);
+  normalise_strides(problem.b, problem.k, problem.n, problem.batch);
+  normalise_strides(problem.d, problem.m, problem.n, problem.batch);
+  if (problem.c) normalise_strides(*problem.c, problem.m, problem.n, problem.batch);
+}
+
+// D = A B becomes D^T = B^T A^T.
+void transpose(Problem& problem) {
+  const auto flip = [](Operand& operand) { std::swap(operand.row_stride, operand.col_stride); };
+  std::swap(problem.m, problem.n);
+  std::swap(problem.a, problem.b);
+  flip(problem.a);
+  flip(problem.b);
+  flip(problem.d);
+  if (problem.c) flip(*problem.c);
+  if (problem.bias != Bias::none) {
+    problem.bias = problem.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
+  }
+}
+
+// Of the two readings the one whose D is row-major; where both are, the one with fewer rows, since
+// the weight then lies on the N side.
+bool should_transpose(const Problem& problem) {
+  if (problem.b.packed) return false;
+  const bool as_is = problem.n <= 1 || problem.d.col_stride == 1;
+  const bool transposed = problem.m <= 1 || problem.d.row_stride == 1;
+  if (as_is != transposed) return transposed;
+  return as_is && problem.m > problem.n;
+}
+
+// Entries that share B and follow each other in memory are one product with more rows.
+void fold_batch(Problem& problem) {
+  if (problem.batch <= 1 || problem.b.batch_stride != 0 || problem.b.packed) return;
+  if (problem.bias == Bias::per_row) return;
+  const auto follows = [&](const Operand& operand) {
+    return problem.m == 1 || operand.batch_stride == problem.m * operand.row_stride;
+  };
+  if (!follows(problem.a) || !follows(problem.d)) return;
+  if (problem.c && !follows(*problem.c)) return;
+  if (problem.m == 1) {
+    const auto lift = [](Operand& operand) { operand.row_stride = operand.batch_stride; };
+    lift(problem.a);
+    lift(problem.d);
+    if (problem.c) lift(*problem.c);
+  }
+  problem.m *= problem.batch;
+  problem.batch = 1;
+}
+
+}  // namespace
+
+Canonical canonical(const Problem& given) {
+  Canonical result{.problem = given, .swapped = false};
+  Problem& problem = result.problem;
+  if (problem.beta == 0) problem.c.reset();
+  if (problem.bias == Bias::none) problem.bias_type = DataType::f32;
+  const bool both_f32 = problem.a.type == DataType::f32 && problem.b.type == DataType::f32;
+  problem.allow_tf32 = problem.allow_tf32 && both_f32;
+
+  fold_batch(problem);
+  normalise_strides(problem);
+  if (should_transpose(problem)) {
+    transpose(problem);
+    result.swapped = true;
+    fold_batch(problem);
+    normalise_strides(problem);
+  }
+  return result;
+}
+
+}  // namespace gemwright

@@ -1,0 +1,129 @@
+#include "problem/extent.hpp"
+#include <gemwright/errors.hpp>
+#include <gemwright/problem.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace gemwright {
+namespace {
+
+// Sizes and offsets stay far from 2^63 so that products of two need no overflow checks later.
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxStride = std::int64_t{1} << 48;
+
+Operand row_major(DataType type, std::int64_t rows, std::int64_t cols) {
+  return {.type = type, .row_stride = cols, .col_stride = 1, .batch_stride = rows * cols};
+}
+
+void check_size(const char* argument, std::int64_t size) {
+  if (size < 0 || size > kMaxSize) {
+    throw InvalidArgument(argument, std::to_string(size), "0 to 2^40");
+  }
+}
+
+void check_stride(const std::string& argument, std::int64_t stride) {
+  if (stride < 0 || stride > kMaxStride) {
+    throw InvalidArgument(argument, std::to_string(stride), "0 to 2^48 elements");
+  }
+}
+
+void check_operand(const std::string& name, const Operand& operand) {
+  check_stride(name + ".row_stride", operand.row_stride);
+  check_stride(name + ".col_stride", operand.col_stride);
+  check_stride(name + ".batch_stride", operand.batch_stride);
+  const int bytes = size_bytes(operand.type);
+  const bool power_of_two = (operand.alignment & (operand.alignment - 1)) == 0;
+  if (operand.alignment < bytes || !power_of_two || operand.alignment > 4096) {
+    throw InvalidArgument(
+        name + ".alignment", std::to_string(operand.alignment),
+        "a power of two from the element's size, " + std::to_string(bytes) + ", to 4096");
+  }
+  if (operand.packed && name != "b") {
+    throw InvalidArgument(name + ".packed", "true", "false: only B can be packed");
+  }
+}
+
+// Distinct elements must lie at distinct addresses: each stride passes all that lies inside it.
+void check_no_overlap(const Problem& problem) {
+  const Operand& d = problem.d;
+  std::array<std::pair<std::int64_t, std::int64_t>, 3> dims{{
+      {d.row_stride, problem.m},
+      {d.col_stride, problem.n},
+      {d.batch_stride, problem.batch},
+  }};
+  std::sort(dims.begin(), dims.end());
+  std::int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (size <= 1) continue;
+    if (stride <= reach) {
+      throw InvalidArgument("d", "strides under which elements overlap: " + key(problem),
+                            "strides that give every element of D its own place");
+    }
+    reach += stride * (size - 1);
+  }
+}
+
+}  // namespace
+
+Problem Problem::mm(std::int64_t m, std::int64_t n, std::int64_t k, DataType type) {
+  return bmm(1, m, n, k, type);
+}
+
+Problem Problem::linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType type) {
+  Problem problem = mm(m, n, k, type);
+  problem.b.row_stride = 1;
+  problem.b.col_stride = k;
+  return problem;
+}
+
+Problem Problem::bmm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
+                     DataType type) {
+  check_size("batch", batch);
+  check_size("m", m);
+  check_size("n", n);
+  check_size("k", k);
+  Problem problem;
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  problem.batch = batch;
+  problem.a = row_major(type, m, k);
+  problem.b = row_major(type, k, n);
+  problem.d = row_major(type, m, n);
+  if (batch == 1) problem.a.batch_stride = problem.b.batch_stride = problem.d.batch_stride = 0;
+  return problem;
+}
+
+void Problem::check() const {
+  check_size("m", m);
+  check_size("n", n);
+  check_size("k", k);
+  check_size("batch", batch);
+  check_operand("a", a);
+  check_operand("b", b);
+  check_operand("d", d);
+  if (c) check_operand("c", *c);
+  if (beta != 0 && !c) throw InvalidArgument("c", "none, with beta != 0", "an operand C");
+  check_no_overlap(*this);
+}
+
+double Problem::flops() const {
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+         static_cast<double>(batch);
+}
+
+double Problem::bytes() const {
+  const auto of = [this](const Operand& operand, std::int64_t rows, std::int64_t cols) {
+    return distinct_elements(operand, rows, cols, batch) * size_bytes(operand.type);
+  };
+  double total = of(a, m, k) + of(b, k, n) + of(d, m, n);
+  if (c && beta != 0) total += of(*c, m, n);
+  if (bias == Bias::per_row) total += static_cast<double>(m) * size_bytes(bias_type);
+  if (bias == Bias::per_column) total += static_cast<double>(n) * size_bytes(bias_type);
+  return total;
+}
+
+}  // namespace gemwright
