@@ -1,0 +1,94 @@
+// PTX that every architecture from sm_80 has: wide memory access, fences, atomics.
+#pragma once
+
+namespace gemwright_device {
+
+/// Memory in registers.
+template <int kBytes>
+struct Words {
+  unsigned w[kBytes / 4];
+};
+
+__device__ __forceinline__ unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+/// Reads 4, 8 or a multiple of 16 bytes, aligned to that or to 16.
+template <int kBytes>
+__device__ __forceinline__ Words<kBytes> load_global(const void* p) {
+  Words<kBytes> x;
+  if constexpr (kBytes == 4) {
+    asm volatile("ld.global.b32 %0, [%1];" : "=r"(x.w[0]) : "l"(p));
+  } else if constexpr (kBytes == 8) {
+    asm volatile("ld.global.v2.b32 {%0, %1}, [%2];" : "=r"(x.w[0]), "=r"(x.w[1]) : "l"(p));
+  } else {
+#pragma unroll
+    for (int i = 0; i < kBytes / 4; i += 4) {
+      asm volatile("ld.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(x.w[i]), "=r"(x.w[i + 1]), "=r"(x.w[i + 2]), "=r"(x.w[i + 3])
+                   : "l"(static_cast<const char*>(p) + 4 * i));
+    }
+  }
+  return x;
+}
+
+/// Writes 4, 8 or a multiple of 16 bytes, aligned to that or to 16.
+template <int kBytes>
+__device__ __forceinline__ void store_global(void* p, const Words<kBytes>& x) {
+  if constexpr (kBytes == 4) {
+    asm volatile("st.global.b32 [%0], %1;" ::"l"(p), "r"(x.w[0]) : "memory");
+  } else if constexpr (kBytes == 8) {
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(p), "r"(x.w[0]), "r"(x.w[1]) : "memory");
+  } else {
+#pragma unroll
+    for (int i = 0; i < kBytes / 4; i += 4) {
+      asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(static_cast<char*>(p) + 4 * i),
+                   "r"(x.w[i]), "r"(x.w[i + 1]), "r"(x.w[i + 2]), "r"(x.w[i + 3])
+                   : "memory");
+    }
+  }
+}
+
+/// Writes 16 aligned bytes of shared memory.
+__device__ __forceinline__ void store_shared(unsigned address, const Words<16>& x) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.w[0]), "r"(x.w[1]),
+               "r"(x.w[2]), "r"(x.w[3])
+               : "memory");
+}
+
+__device__ __forceinline__ unsigned load_shared(unsigned address) {
+  unsigned x;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(address));
+  return x;
+}
+
+/// Four floats past the L1 cache, which may hold what another CTA has since overwritten.
+__device__ __forceinline__ float4 load_partial(const float4* p) {
+  float4 x;
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
+               : "l"(p)
+               : "memory");
+  return x;
+}
+
+__device__ __forceinline__ void store_partial(float4* p, float4 x) {
+  asm volatile("st.global.cg.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(x.x), "f"(x.y), "f"(x.z),
+               "f"(x.w)
+               : "memory");
+}
+
+/// Counts up to `last` and then starts again at 0; returns the value before. Orders memory of the
+/// whole device on both sides.
+__device__ __forceinline__ unsigned count_arrival(unsigned* counter, unsigned last) {
+  unsigned before;
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  asm volatile("atom.global.inc.u32 %0, [%1], %2;"
+               : "=r"(before)
+               : "l"(counter), "r"(last)
+               : "memory");
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  return before;
+}
+
+}  // namespace gemwright_device

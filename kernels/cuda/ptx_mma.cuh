@@ -1,0 +1,74 @@
+// Warp-level matrix instructions (sm_80 and newer) and the loads that feed them.
+//
+// Fragments, with g = lane / 4 and t = lane % 4: an accumulator of 16x8 holds (g, 2t), (g, 2t+1),
+// (g+8, 2t), (g+8, 2t+1).
+#pragma once
+
+#include "numeric.cuh"
+
+namespace gemwright_device {
+
+/// Loads four 8x8 matrices of 16-bit elements; lane i gives the address of row i % 8 of matrix i
+/// / 8.
+__device__ __forceinline__ void load_matrix(unsigned (&x)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(address)
+               : "memory");
+}
+
+/// As load_matrix, each 8x8 matrix transposed.
+__device__ __forceinline__ void load_matrix_transposed(unsigned (&x)[4], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(address)
+               : "memory");
+}
+
+/// acc += A[16,k] * B[k,8] with k = 16 for the 16-bit types and 8 for tf32 (kType kF32).
+template <int kType>
+__device__ __forceinline__ void multiply(float (&acc)[4], const unsigned (&a)[4], unsigned b0,
+                                         unsigned b1) {
+  if constexpr (kType == kF16) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else if constexpr (kType == kBf16) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+}
+
+/// Turns the pairs that four neighbouring lanes hold of four 8-column tiles into eight adjacent
+/// columns a lane: lane t gets tile t. So a 16x8 accumulator layout is stored 16 bytes at a time.
+__device__ __forceinline__ void transpose_quad(float (&x)[8]) {
+  const int lane = threadIdx.x & 3;
+#pragma unroll
+  for (int step = 1; step <= 2; step *= 2) {
+    const bool upper = (lane & step) != 0;
+#pragma unroll
+    for (int tile = 0; tile < 4; ++tile) {
+      if ((tile & step) != 0) continue;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        float& low = x[2 * tile + i];
+        float& high = x[2 * (tile + step) + i];
+        const float received = __shfl_xor_sync(0xffffffffU, upper ? low : high, step);
+        (upper ? low : high) = received;
+      }
+    }
+  }
+}
+
+}  // namespace gemwright_device
