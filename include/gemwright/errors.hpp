@@ -37,4 +37,10 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
+/// A device or the host has no memory left for what was asked.
+class OutOfMemory : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 }  // namespace gemwright

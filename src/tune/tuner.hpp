@@ -1,14 +1,13 @@
 // Builds, validates, measures and selects among candidates of one problem.
 #pragma once
 
+#include "model/rank.hpp"
+#include "store/database.hpp"
+#include <gemwright/planner.hpp>
+
 #include <functional>
 #include <memory>
 #include <vector>
-
-#include "model/rank.hpp"
-#include "store/database.hpp"
-
-#include <gemwright/planner.hpp>
 
 namespace gemwright::tune {
 
