@@ -1,14 +1,16 @@
 // Plans: a kernel chosen and built for a problem, ready to run.
 #pragma once
 
+#include <gemwright/device.hpp>
+#include <gemwright/problem.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
-
-#include <gemwright/device.hpp>
-#include <gemwright/problem.hpp>
 
 namespace gemwright {
 
@@ -78,8 +80,8 @@ struct Explanation {
 class Plan {
  public:
   /// Enqueues (CPU: performs) the product. No allocation, lock or compilation. Throws
-  /// InvalidArgument for a null or misaligned pointer, a D that overlaps A or B, or a workspace that
-  /// is too small, before anything is launched.
+  /// InvalidArgument for a null or misaligned pointer, a D that overlaps A or B, or a workspace
+  /// that is too small, before anything is launched.
   void run(const Operands& operands, Stream stream = {}, Workspace workspace = {}) const;
 
   std::size_t workspace_bytes() const;
@@ -90,6 +92,7 @@ class Plan {
 
   class Impl;
   explicit Plan(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const;
 
  private:
   std::shared_ptr<const Impl> impl_;

@@ -1,0 +1,112 @@
+#include "plan/execute.hpp"
+
+#include "problem/extent.hpp"
+#include <gemwright/errors.hpp>
+
+#include <cstdint>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace gemwright {
+namespace {
+
+void check_pointer(const char* name, const void* pointer, std::int64_t alignment) {
+  if (pointer == nullptr) {
+    throw InvalidArgument(std::string("operands.") + name, "null", "a pointer to the operand");
+  }
+  if (reinterpret_cast<std::uintptr_t>(pointer) % static_cast<std::uintptr_t>(alignment) != 0) {
+    throw InvalidArgument(
+        std::string("operands.") + name, fmt::format("{}", fmt::ptr(pointer)),
+        fmt::format("a multiple of {} bytes, as the problem promises", alignment));
+  }
+}
+
+struct Extent {
+  std::intptr_t begin;
+  std::intptr_t end;
+  std::int64_t pitch;  // bytes between rows; 0 when the operand is not rows of adjacent elements
+  std::int64_t width;  // bytes of a row
+};
+
+Extent extent(const void* pointer, const Operand& operand, std::int64_t rows, std::int64_t cols,
+              std::int64_t batch) {
+  const std::int64_t size = size_bytes(operand.type);
+  const auto begin = reinterpret_cast<std::intptr_t>(pointer);
+  const bool rows_of_elements = operand.col_stride == 1 && batch == 1;
+  return {.begin = begin,
+          .end = begin + span_elements(operand, rows, cols, batch) * size,
+          .pitch = rows_of_elements ? operand.row_stride * size : 0,
+          .width = cols * size};
+}
+
+// Column slices of one buffer interleave without sharing an element.
+bool interleaved(const Extent& a, const Extent& b) {
+  if (a.pitch == 0 || a.pitch != b.pitch || a.width + b.width > a.pitch) return false;
+  const std::int64_t shift = ((b.begin - a.begin) % a.pitch + a.pitch) % a.pitch;
+  return shift >= a.width && shift + b.width <= a.pitch;
+}
+
+void check_apart(const char* name, const Extent& input, const Extent& output) {
+  const bool apart = input.end <= output.begin || output.end <= input.begin;
+  if (apart || interleaved(input, output)) return;
+  throw InvalidArgument("operands.d", std::string("memory that overlaps ") + name,
+                        "memory of its own (only C may be the same as D)");
+}
+
+void check_operands(const Problem& p, const Operands& operands) {
+  check_pointer("d", operands.d, p.d.alignment);
+  const Extent d = extent(operands.d, p.d, p.m, p.n, p.batch);
+  if (p.k > 0) {
+    check_pointer("a", operands.a, p.a.alignment);
+    check_pointer("b", operands.b, p.b.packed ? 64 : p.b.alignment);
+    check_apart("A", extent(operands.a, p.a, p.m, p.k, p.batch), d);
+    if (!p.b.packed) check_apart("B", extent(operands.b, p.b, p.k, p.n, p.batch), d);
+  }
+  if (p.c && p.beta != 0) check_pointer("c", operands.c, p.c->alignment);
+  if (p.bias != Bias::none) check_pointer("bias", operands.bias, size_bytes(p.bias_type));
+}
+
+// Takes a workspace from the pool for the length of a run.
+class Lease {
+ public:
+  Lease(WorkspacePool& pool, Stream stream) : pool_(pool), data_(pool.take(stream)) {}
+  ~Lease() { pool_.give_back(data_); }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  WorkspacePool& pool_;
+  void* data_;
+};
+
+void check_workspace(const Workspace& workspace, std::size_t needed) {
+  if (workspace.bytes < needed) {
+    throw InvalidArgument("workspace.bytes", std::to_string(workspace.bytes),
+                          fmt::format("{} or more (Plan::workspace_bytes)", needed));
+  }
+  check_pointer("workspace", workspace.data, 256);
+}
+
+}  // namespace
+
+void execute(const Problem& given, const Canonical& form, const Kernel& kernel,
+             const Operands& operands, Stream stream, Workspace workspace, WorkspacePool& pool) {
+  if (given.m == 0 || given.n == 0 || given.batch == 0) return;
+  check_operands(given, operands);
+  Operands mapped = operands;
+  if (form.swapped) std::swap(mapped.a, mapped.b);
+  if (workspace.data != nullptr) {
+    check_workspace(workspace, kernel.workspace_bytes(form.problem));
+    kernel.run(form.problem, mapped, workspace.data, stream);
+    return;
+  }
+  if (pool.bytes() < kernel.workspace_bytes(form.problem)) {
+    throw DeviceError("the plan's workspace is too small for " + key(form.problem));
+  }
+  const Lease lease(pool, stream);
+  kernel.run(form.problem, mapped, lease.data(), stream);
+}
+
+}  // namespace gemwright

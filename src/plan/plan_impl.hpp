@@ -1,0 +1,48 @@
+// What plans hold.
+#pragma once
+
+#include "families/family.hpp"
+#include "plan/execute.hpp"
+#include <gemwright/plan.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gemwright {
+
+class Plan::Impl {
+ public:
+  Impl(const Problem& given, const Canonical& form, const Device& device,
+       std::shared_ptr<const Kernel> kernel, Explanation explanation);
+
+  Problem given;
+  Canonical form;
+  std::shared_ptr<const Kernel> kernel;  // null only for a problem with no output
+  std::string name;
+  Explanation explanation;
+  mutable WorkspacePool pool;
+};
+
+class PlanSet::Impl {
+ public:
+  /// Kernel `kernel` serves every M from the previous step's last_m + 1 to last_m.
+  struct Step {
+    std::int64_t last_m;
+    int kernel;
+  };
+
+  Impl(const Problem& given, std::int64_t min_m, std::int64_t max_m, const Device& device,
+       std::vector<Plan> plans, std::vector<Step> steps, std::size_t workspace_bytes);
+  const Plan& plan_of(std::int64_t m) const;
+
+  Problem given;
+  std::int64_t min_m;
+  std::int64_t max_m;
+  std::vector<Plan> plans;
+  std::vector<Step> steps;  // by last_m
+  mutable WorkspacePool pool;
+};
+
+}  // namespace gemwright

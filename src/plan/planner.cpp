@@ -1,0 +1,214 @@
+#include "log/log.hpp"
+#include "model/rank.hpp"
+#include "plan/explain.hpp"
+#include "plan/plan_impl.hpp"
+#include "store/database.hpp"
+#include "tune/tuner.hpp"
+#include <gemwright/errors.hpp>
+#include <gemwright/planner.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gemwright {
+namespace {
+
+struct Built {
+  std::shared_ptr<const Kernel> kernel;
+  Explanation explanation;
+};
+
+Plan make_plan(const Problem& given, const Canonical& form, const Device& device, Built built) {
+  return Plan(std::make_shared<Plan::Impl>(given, form, device, std::move(built.kernel),
+                                           std::move(built.explanation)));
+}
+
+std::string all_refusals(const Problem& problem, const std::vector<Refusal>& refusals) {
+  std::string text = "no kernel takes " + key(problem);
+  for (const Refusal& refusal : refusals) {
+    text += fmt::format("\n  {}: {}", refusal.family, refusal.reason);
+  }
+  return text;
+}
+
+// The record's kernel, unless its family is gone or changed, or it no longer builds.
+std::optional<Built> from_record(const store::Record& record, const Problem& problem,
+                                 const Device& device) {
+  const Family* family = families::find(record.chosen.family);
+  if (family == nullptr || family->version() != record.chosen.family_version) return std::nullopt;
+  if (family->refuse(problem, device)) return std::nullopt;
+  try {
+    const Configuration configuration =
+        families::from_json(*family, record.chosen.configuration_json);
+    return Built{family->build(problem, device, configuration), explanation_of(record)};
+  } catch (const Error& error) {
+    log::warn("stored {}/{} does not build: {}", record.chosen.family,
+              record.chosen.configuration_name, error.what());
+    return std::nullopt;
+  }
+}
+
+bool matches(const Candidate& candidate, std::string_view force) {
+  const std::string_view family = candidate.family->name();
+  if (force == family) return true;
+  return force == fmt::format("{}/{}", family,
+                              candidate.family->configuration_name(candidate.configuration));
+}
+
+std::vector<Candidate> only_forced(std::vector<Candidate> candidates, const std::string& force,
+                                   const Problem& problem, const std::vector<Refusal>& refusals) {
+  if (force.empty()) return candidates;
+  std::erase_if(candidates, [&](const Candidate& c) { return !matches(c, force); });
+  if (candidates.empty()) {
+    throw Unsupported("force: \"" + force + "\" is not among the candidates; " +
+                      all_refusals(problem, refusals));
+  }
+  return candidates;
+}
+
+// The best predicted candidate that builds.
+Built by_model(std::vector<Candidate> candidates, const Problem& problem, const Device& device,
+               std::vector<Refusal> refusals, Source source) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& x, const auto& y) { return x.estimate.us < y.estimate.us; });
+  Explanation explanation;
+  explanation.source = source;
+  explanation.floor_us = model::floor_us(problem, device);
+  for (const Candidate& candidate : candidates) {
+    explanation.candidates.push_back(report_of(candidate));
+  }
+  explanation.refusals = std::move(refusals);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    try {
+      auto kernel = candidates[i].family->build(problem, device, candidates[i].configuration);
+      explanation.chosen = explanation.candidates[i];
+      return {std::move(kernel), std::move(explanation)};
+    } catch (const Error& error) {
+      explanation.candidates[i].failure = error.what();
+      log::warn("{} does not build: {}", explanation.candidates[i].configuration, error.what());
+    }
+  }
+  throw Unsupported("no candidate builds for " + key(problem));
+}
+
+std::string all_failures(const Problem& problem, const tune::Result& result) {
+  std::string text = "every candidate failed for " + key(problem);
+  for (const tune::Outcome& outcome : result.outcomes) {
+    text += fmt::format("\n  {}: {}", outcome.candidate.family->name(), outcome.failure);
+  }
+  return text;
+}
+
+Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const Device& device,
+                store::Database& database, std::vector<Refusal> refusals,
+                const PlanOptions& options) {
+  tune::Request request;
+  request.problem = &problem;
+  request.device = &device;
+  request.candidates = std::move(candidates);
+  request.time_limit_s = options.time_limit_s;
+  request.progress = options.progress;
+  request.cancelled = options.cancelled;
+  request.database = &database;
+  const tune::Result result = tune::tune(request);
+  if (result.chosen < 0) throw Unsupported(all_failures(problem, result));
+
+  Built built{result.outcomes[static_cast<std::size_t>(result.chosen)].kernel,
+              explanation_of(result, problem, device, std::move(refusals))};
+  if (!options.force.empty()) {
+    built.explanation.source = Source::forced;
+    return built;
+  }
+  // Cancelled before anything was timed: an answer for now, but not evidence to keep.
+  if (built.explanation.chosen.best_us <= 0) {
+    built.explanation.source = Source::model;
+    return built;
+  }
+  const store::Record record = record_of(result, built.explanation, problem, device);
+  const store::Record kept = database.keep(record, options.retune);
+  if (kept.chosen.configuration_json != record.chosen.configuration_json ||
+      kept.chosen.family != record.chosen.family) {
+    // Another process was first: every process gives the same answer.
+    if (auto other = from_record(kept, problem, device)) return *std::move(other);
+  }
+  return built;
+}
+
+}  // namespace
+
+int PlanOptions::default_max_candidates() {
+  constexpr int kDefault = 5;
+  const char* text = std::getenv("GEMWRIGHT_MAX_CANDIDATES");
+  if (text == nullptr || *text == '\0') return kDefault;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (*end != '\0' || value < 0 || value > 1'000'000) {
+    throw InvalidArgument("GEMWRIGHT_MAX_CANDIDATES", text, "0 (all) to 1000000");
+  }
+  return static_cast<int>(value);
+}
+
+Planner::Planner(Device device, Store store)
+    : device_(std::move(device)), store_(std::move(store)) {}
+
+Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
+  given.check();
+  const Canonical form = canonical(given);
+  const Problem& problem = form.problem;
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) {
+    Explanation nothing;
+    nothing.chosen = {.family = "none", .configuration = "empty", .failure = {}};
+    return make_plan(given, form, device_, {nullptr, std::move(nothing)});
+  }
+
+  if (options.force.empty() && !options.retune) {
+    if (const auto record = store_.database().find(key(problem), device_.key())) {
+      if (auto built = from_record(*record, problem, device_)) {
+        return make_plan(given, form, device_, *std::move(built));
+      }
+    }
+  }
+  if (options.mode == Mode::store_only) {
+    throw Unsupported("the store has no answer for " + key(problem) + " on " + device_.key());
+  }
+
+  std::vector<Refusal> refusals;
+  std::vector<Candidate> candidates = model::rank(problem, device_, refusals);
+  if (candidates.empty()) throw Unsupported(all_refusals(problem, refusals));
+  candidates = only_forced(std::move(candidates), options.force, problem, refusals);
+
+  const bool measure = options.mode == Mode::tune && problem.k > 0 && candidates.size() > 1;
+  if (!measure) {
+    const Source source = options.force.empty() ? Source::model : Source::forced;
+    return make_plan(
+        given, form, device_,
+        by_model(std::move(candidates), problem, device_, std::move(refusals), source));
+  }
+  if (!device_.present()) {
+    throw Unsupported(device_.name() +
+                      " is described, not present: it can be planned for with "
+                      "Mode::model, not tuned");
+  }
+  candidates = model::prune(std::move(candidates), options.max_candidates);
+  return make_plan(given, form, device_,
+                   by_tuning(std::move(candidates), problem, device_, store_.database(),
+                             std::move(refusals), options));
+}
+
+CandidateList Planner::candidates(const Problem& given) const {
+  given.check();
+  const Canonical form = canonical(given);
+  CandidateList list;
+  list.floor_us = model::floor_us(form.problem, device_);
+  for (const Candidate& candidate : model::rank(form.problem, device_, list.refusals)) {
+    list.candidates.push_back(report_of(candidate));
+  }
+  return list;
+}
+
+}  // namespace gemwright

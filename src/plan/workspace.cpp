@@ -1,0 +1,55 @@
+#include "device/workspace.hpp"
+
+#include "plan/execute.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace gemwright {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+void* allocate(std::size_t bytes) {
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory, 0, rounded);
+  return memory;
+}
+
+}  // namespace
+
+WorkspacePool::WorkspacePool(Device device, std::size_t bytes)
+    : device_(std::move(device)), bytes_(bytes) {
+  if (bytes_ > 0 && device_.kind() == DeviceKind::cpu) free_[0] = allocate(bytes_);
+}
+
+WorkspacePool::~WorkspacePool() {
+  for (auto& slot : free_) std::free(slot.load());
+}
+
+void* WorkspacePool::take(Stream stream) {
+  if (bytes_ == 0) return nullptr;
+  if (device_.kind() == DeviceKind::cuda) return device::stream_workspace(device_, stream, bytes_);
+  for (auto& slot : free_) {
+    if (slot.load(std::memory_order_relaxed) == nullptr) continue;
+    if (void* workspace = slot.exchange(nullptr, std::memory_order_acquire)) return workspace;
+  }
+  return allocate(bytes_);
+}
+
+void WorkspacePool::give_back(void* workspace) {
+  if (workspace == nullptr || device_.kind() == DeviceKind::cuda) return;
+  for (auto& slot : free_) {
+    void* expected = nullptr;
+    if (slot.compare_exchange_strong(expected, workspace, std::memory_order_release,
+                                     std::memory_order_relaxed)) {
+      return;
+    }
+  }
+  std::free(workspace);
+}
+
+}  // namespace gemwright
