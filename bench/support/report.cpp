@@ -1,22 +1,17 @@
 #include "support/report.hpp"
 
 #include "device/profile.hpp"
+#include "files/files.hpp"
 #include "support/clock.hpp"
-#include <gemwright/errors.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <fstream>
-#include <set>
-#include <system_error>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
-
 namespace gemwright::bench {
 namespace {
 
@@ -47,20 +42,6 @@ Json json_of_clock(std::vector<double> samples) {
   return {{"min", std::round(samples.front())},
           {"median", std::round(samples[samples.size() / 2])},
           {"max", std::round(samples.back())}};
-}
-
-void write_atomically(const std::filesystem::path& path, const std::string& text) {
-  std::filesystem::path temporary = path;
-  temporary += fmt::format(".{}", getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(temporary, path, error);
-  if (!file || error) {
-    std::filesystem::remove(temporary, error);
-    throw Error("cannot write " + path.string());
-  }
 }
 
 }  // namespace
@@ -149,9 +130,7 @@ std::filesystem::path Report::write(const std::filesystem::path& folder) const {
   text += "\n ]\n}\n";
 
   const auto path = folder / device_.slug() / (bench_ + ".json");
-  std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  write_atomically(path, text);
+  files::write_atomically(path, text);
   return path;
 }
 

@@ -1,0 +1,105 @@
+#include "device/cpu/detect.hpp"
+#include "device/cuda/devices.hpp"
+#include "device/profile.hpp"
+#include <gemwright/device.hpp>
+#include <gemwright/errors.hpp>
+
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace gemwright {
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+[[noreturn]] void refuse(std::string_view text) {
+  std::string allowed = "cpu, cpu:THREADS, cuda, cuda:ORDINAL";
+  if (const auto slugs = cuda::known_slugs(); !slugs.empty()) {
+    allowed += fmt::format(", or one of {}", fmt::join(slugs, ", "));
+  }
+  throw InvalidArgument("device", std::string(text), allowed);
+}
+
+// The number after the colon of "cpu:4"; 0 when there is no colon.
+int number_after_colon(std::string_view text) {
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos) return 0;
+  int number = -1;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data() + colon + 1, end, number);
+  if (error != std::errc() || last != end || number < 0) refuse(text);
+  return number;
+}
+
+std::string features_key(const CpuFeatures& f) {
+  std::string key = f.avx512 ? "avx512" : f.avx2_fma ? "avx2" : "scalar";
+  if (f.avx512_bf16) key += "+bf16";
+  if (f.avx512_fp16) key += "+fp16";
+  if (f.avx512_vnni) key += "+vnni";
+  if (f.amx_bf16) key += "+amx";
+  return key;
+}
+
+}  // namespace
+
+Device Device::cpu(int threads) {
+  if (threads < 0 || threads > kMostThreads) {
+    throw InvalidArgument("threads", std::to_string(threads),
+                          fmt::format("0 (all cores) to {}", kMostThreads));
+  }
+  auto profile = std::make_shared<DeviceProfile>(cpu::detect());
+  if (threads > 0) profile->cpu.threads = threads;
+  return {std::move(profile), 0, true};
+}
+
+Device Device::cuda(int ordinal) {
+  return cuda::device(ordinal);
+}
+
+Device Device::parse(std::string_view text) {
+  const auto kind = text.substr(0, text.find(':'));
+  if (kind == "cpu") return cpu(number_after_colon(text));
+  if (kind == "cuda") return cuda(number_after_colon(text));
+  for (int ordinal = 0; ordinal < cuda::device_count(); ++ordinal) {
+    Device here = cuda(ordinal);
+    if (here.slug() == text || here.slug() == fmt::format("nvidia-{}", text)) return here;
+  }
+  if (auto known = cuda::known_device(text)) return *known;
+  refuse(text);
+}
+
+std::vector<Device> Device::all() {
+  std::vector<Device> devices;
+  for (int ordinal = 0; ordinal < cuda::device_count(); ++ordinal) {
+    devices.push_back(cuda(ordinal));
+  }
+  devices.push_back(cpu());
+  return devices;
+}
+
+DeviceKind Device::kind() const {
+  return profile_->kind;
+}
+
+const std::string& Device::name() const {
+  return profile_->name;
+}
+
+const std::string& Device::slug() const {
+  return profile_->slug;
+}
+
+std::string Device::key() const {
+  if (kind() == DeviceKind::cpu) {
+    const CpuProfile& cpu = profile_->cpu;
+    return fmt::format("{} {} threads={}/{} l2={}k l3={}k", slug(), features_key(cpu.features),
+                       cpu.threads, cpu.cores, cpu.l2_bytes >> 10, cpu.l3_bytes >> 10);
+  }
+  const CudaProfile& gpu = profile_->cuda;
+  return fmt::format("{} sm_{} units={} memory={}g", slug(), gpu.sm, gpu.multiprocessors,
+                     gpu.memory_bytes >> 30);
+}
+
+}  // namespace gemwright

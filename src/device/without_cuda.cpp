@@ -1,0 +1,24 @@
+// Stands in for src/device/cuda/ in a build without the CUDA half.
+#include "device/cuda/devices.hpp"
+#include <gemwright/errors.hpp>
+
+namespace gemwright::cuda {
+
+int device_count() {
+  return 0;
+}
+
+Device device(int /*ordinal*/) {
+  throw DeviceError(
+      "this build has no CUDA half: build it where the CUDA headers are found (GEMWRIGHT_CUDA=ON)");
+}
+
+std::optional<Device> known_device(std::string_view /*slug*/) {
+  return std::nullopt;
+}
+
+std::vector<std::string> known_slugs() {
+  return {};
+}
+
+}  // namespace gemwright::cuda

@@ -1,0 +1,22 @@
+// Small files that are read whole and replaced whole, and where the user's own ones are kept.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace gemwright::files {
+
+/// $XDG_CACHE_HOME/gemwright, else ~/.cache/gemwright; not made here.
+std::filesystem::path cache_folder();
+
+/// Contents of a file; nothing when it cannot be read.
+std::optional<std::string> read(const std::filesystem::path& path);
+
+/// Replaces a file in one step (temporary file beside it, fsync, rename), making its folder first
+/// (mode 0700). Readers see the old contents or the new, never a part. Throws Error when the disk
+/// refuses; the old file is then untouched.
+void write_atomically(const std::filesystem::path& path, std::string_view contents);
+
+}  // namespace gemwright::files

@@ -1,0 +1,51 @@
+#include "files/files.hpp"
+
+#include <gemwright/errors.hpp>
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::files {
+namespace {
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / "gemwright_files_test";
+};
+
+TEST_F(Files, MakesFoldersAndReplacesWhole) {
+  const auto path = folder_ / "a/b/file";
+  EXPECT_FALSE(read(path).has_value());
+  write_atomically(path, std::string("one\0two", 7));
+  EXPECT_EQ(read(path), std::string("one\0two", 7));
+  write_atomically(path, "");
+  EXPECT_EQ(read(path), "");
+  // Nothing temporary is left behind.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path.parent_path()), {}), 1);
+}
+
+TEST_F(Files, RefusalLeavesTheOldFile) {
+  const auto path = folder_ / "taken/inside";
+  write_atomically(folder_ / "taken", "a file where a folder is wanted");
+  EXPECT_THROW(write_atomically(path, "text"), Error);
+  EXPECT_EQ(read(folder_ / "taken"), "a file where a folder is wanted");
+}
+
+TEST_F(Files, CacheFolderFollowsXdg) {
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  const std::string saved = before == nullptr ? "" : before;
+  setenv("XDG_CACHE_HOME", "/somewhere", 1);
+  EXPECT_EQ(cache_folder(), "/somewhere/gemwright");
+  setenv("XDG_CACHE_HOME", "relative", 1);
+  EXPECT_EQ(cache_folder().filename(), "gemwright");
+  EXPECT_TRUE(cache_folder().is_absolute());
+  saved.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", saved.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace gemwright::files
