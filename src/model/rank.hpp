@@ -1,9 +1,9 @@
 // Candidates of a problem, ranked by predicted time and pruned.
 #pragma once
 
-#include <vector>
-
 #include "families/family.hpp"
+
+#include <vector>
 
 namespace gemwright {
 

@@ -1,0 +1,22 @@
+// Rates that a CPU sustains with a number of threads.
+#pragma once
+
+#include "device/profile.hpp"
+
+#include <algorithm>
+
+namespace gemwright::model {
+
+/// Bytes per second read from memory by `threads` threads together.
+inline double dram_bytes_per_s(const CpuProfile& cpu, int threads) {
+  if (threads >= cpu.threads && threads > 1) return cpu.dram_bytes_per_s_all;
+  return std::min(cpu.dram_bytes_per_s_1 * threads,
+                  std::max(cpu.dram_bytes_per_s_1, cpu.dram_bytes_per_s_all));
+}
+
+/// Best flop/s of one core: only pairs of bf16 have instructions of their own; fp16 is widened.
+inline double flops_per_core(const CpuProfile& cpu, DataType a, DataType b) {
+  return a == DataType::bf16 && b == DataType::bf16 ? cpu.bf16_flops : cpu.f32_flops;
+}
+
+}  // namespace gemwright::model
