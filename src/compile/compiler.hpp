@@ -1,20 +1,20 @@
 // From device code to cubins: NVRTC behind an on-disk cache. Works without a GPU.
 #pragma once
 
+#include "families/family.hpp"
+
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "families/family.hpp"
 
 namespace gemwright::compile {
 
 /// One kernel to build: a file of kernels/cuda, and constexpr lines put before it.
 struct Source {
-  std::string file;         // "gemm_mma.cu"
-  std::string preamble;     // a few lines, for instance "constexpr int kTileM = 128;\n"
-  std::string kernel_name;  // extern "C" name of the entry
-  int sm = 80;              // 80, 86, 89, 90
+  std::string file;            // "gemm_mma.cu"
+  std::string preamble;        // a few lines, for instance "constexpr int kTileM = 128;\n"
+  std::string kernel_name;     // extern "C" name of the entry
+  int sm = 80;                 // 80, 86, 89, 90
   bool arch_specific = false;  // sm_90a: wgmma, setmaxnreg
 };
 
