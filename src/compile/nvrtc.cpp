@@ -98,8 +98,7 @@ std::string program_log(const Program& program) {
   if (nvrtc().log_size(program.handle, &size) != NVRTC_SUCCESS || size <= 1) return {};
   std::string log(size, '\0');
   if (nvrtc().log(program.handle, log.data()) != NVRTC_SUCCESS) return {};
-  log.resize(size - 1);
-  return log;
+  return log.c_str();  // what NVRTC counts holds more than one zero at its end
 }
 
 void create(Program& program, const Source& source) {
