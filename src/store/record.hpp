@@ -1,10 +1,10 @@
 // What the store keeps of one tuned problem.
 #pragma once
 
+#include <gemwright/plan.hpp>
+
 #include <string>
 #include <vector>
-
-#include <gemwright/plan.hpp>
 
 namespace gemwright::store {
 

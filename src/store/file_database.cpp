@@ -1,0 +1,257 @@
+#include "log/log.hpp"
+#include "store/database.hpp"
+#include "store/fork_guard.hpp"
+#include "store/record_json.hpp"
+#include "store/session.hpp"
+
+#include <chrono>
+#include <mutex>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#define XXH_INLINE_ALL  // header only: nothing to link
+#include <xxhash.h>
+
+namespace gemwright::store {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How old an answer from memory may be before the file is asked whether another process wrote.
+constexpr auto kRecheck = std::chrono::milliseconds(100);
+
+std::int64_t checksum(std::string_view text) {
+  return static_cast<std::int64_t>(XXH3_64bits(text.data(), text.size()));
+}
+
+// Nothing when the row is damaged; the next one kept replaces it.
+std::optional<Record> read(const Statement& row) {
+  const std::string_view text = row.text(0);
+  try {
+    if (checksum(text) != row.integer(1)) throw Error("wrong checksum");
+    return record_from_json(Json::parse(text), "record");
+  } catch (const std::exception& error) {
+    log::warn("store: a damaged row is passed over: {}", error.what());
+    return std::nullopt;
+  }
+}
+
+class FileDatabase final : public Database, public ForkGuard {
+ public:
+  FileDatabase(std::filesystem::path path, bool shipped)
+      : path_(std::move(path)), shipped_(shipped), unsaved_(open_memory()) {}
+  ~FileDatabase() override { leave_fork_guard(); }
+
+  std::optional<Record> find(const std::string& problem, const std::string& device) override {
+    const std::lock_guard lock(mutex_);
+    refresh();
+    const std::string key = problem + '\n' + device;
+    if (const auto known = cache_.find(key); known != cache_.end()) return known->second;
+    auto record = attempt("lookup", std::optional<Record>(),
+                          [&](Session& session) { return select(session, problem, device); });
+    if (!record) record = unsaved_->find(problem, device);
+    cache_.emplace(key, record);
+    return record;
+  }
+
+  Record keep(const Record& record, bool replace) override {
+    return write(record, [replace](const Record&, const Record&) { return replace; }).first;
+  }
+
+  bool merge(const Record& record) override { return write(record, supersedes).second; }
+
+  std::vector<Record> list() override {
+    const std::lock_guard lock(mutex_);
+    auto records = attempt("listing", std::vector<Record>(), [](Session& session) {
+      std::vector<Record> found;
+      const Use row(session.list);
+      while (row->step()) {
+        if (auto record = read(session.list)) found.push_back(std::move(*record));
+      }
+      return found;
+    });
+    for (auto& record : unsaved_->list()) records.push_back(std::move(record));
+    return records;
+  }
+
+  int remove(const std::string& problem, const std::string& device) override {
+    const std::lock_guard lock(mutex_);
+    cache_.clear();
+    const int unsaved = unsaved_->remove(problem, device);
+    return unsaved + attempt("removal", 0, [&](Session& session) {
+             Statement statement(session.connection,
+                                 "DELETE FROM records WHERE (?1 = '' OR problem = ?1) AND "
+                                 "(?2 = '' OR device = ?2) RETURNING 1");
+             statement.bind(1, problem).bind(2, device);
+             int removed = 0;
+             while (statement.step()) ++removed;
+             return removed;
+           });
+  }
+
+  void remember_failure(const Failure& failure) override {
+    const std::lock_guard lock(mutex_);
+    const std::string json = dump(to_json(failure));
+    const bool written = attempt("write", false, [&](Session& session) {
+      Statement statement(session.connection,
+                          "INSERT OR REPLACE INTO failures VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+      statement.bind(1, failure.device).bind(2, failure.family).bind(3, failure.family_version);
+      statement.bind(4, failure.configuration_name).bind(5, failure.problem).bind(6, json);
+      statement.step();
+      return true;
+    });
+    if (!written) unsaved_->remember_failure(failure);
+  }
+
+  std::vector<Failure> failures(const std::string& device) override {
+    const std::lock_guard lock(mutex_);
+    auto failures = attempt("lookup", std::vector<Failure>(), [&](Session& session) {
+      std::vector<Failure> found;
+      const Use row(session.find_failures);
+      row->bind(1, device);
+      while (row->step()) {
+        try {
+          found.push_back(failure_from_json(Json::parse(row->text(0)), "failure"));
+        } catch (const std::exception& error) {
+          log::warn("store: a damaged row is passed over: {}", error.what());
+        }
+      }
+      return found;
+    });
+    for (auto& failure : unsaved_->failures(device)) failures.push_back(std::move(failure));
+    return failures;
+  }
+
+  std::string location() const override { return path_.string(); }
+
+ private:
+  void before_fork() override {
+    mutex_.lock();
+    session_.reset();
+  }
+  void after_fork() override { mutex_.unlock(); }
+
+  static std::optional<Record> select(Session& session, const std::string& problem,
+                                      const std::string& device) {
+    const Use row(session.find);
+    row->bind(1, problem).bind(2, device);
+    return row->step() ? read(session.find) : std::nullopt;
+  }
+
+  // The record that is kept in the end, and whether it is the new one.
+  template <typename Wins>
+  std::pair<Record, bool> write(const Record& record, Wins wins) {
+    const std::lock_guard lock(mutex_);
+    leave_moved_file();
+    const auto kept =
+        attempt("write", std::optional<std::pair<Record, bool>>(), [&](Session& session) {
+          Transaction transaction(session.connection);
+          const auto there = select(session, record.problem, record.device);
+          if (there && !wins(record, *there)) return std::optional(std::pair(*there, false));
+          insert(session, record);
+          transaction.commit();
+          return std::optional(std::pair(record, true));
+        });
+    cache_.erase(record.problem + '\n' + record.device);
+    if (kept) return *kept;
+    const auto there = unsaved_->find(record.problem, record.device);
+    const bool won = !there || wins(record, *there);
+    return {unsaved_->keep(record, won), won};
+  }
+
+  static void insert(Session& session, const Record& record) {
+    const std::string json = dump(to_json(record));
+    const std::string kernel = record.chosen.family + '/' + record.chosen.configuration_name;
+    Statement statement(session.connection,
+                        "INSERT OR REPLACE INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+    statement.bind(1, record.problem).bind(2, record.device).bind(3, kernel);
+    statement.bind(4, record.date).bind(5, json).bind(6, checksum(json));
+    statement.step();
+  }
+
+  // Drops what memory holds when the file has changed or is another one by now.
+  void refresh() {
+    const auto now = Clock::now();
+    if (shipped_ || now - checked_ < kRecheck) return;
+    checked_ = now;
+    leave_moved_file();
+    const auto version = attempt("lookup", std::int64_t{-1}, [](Session& session) {
+      const Use row(session.data_version);
+      row->step();
+      return row->integer(0);
+    });
+    if (version != version_ || !session_) cache_.clear();
+    version_ = version;
+  }
+
+  void leave_moved_file() {
+    if (!session_ || identity(path_) == session_->file) return;
+    log::info("store {}: the file was moved or deleted; opening it anew", path_.string());
+    session_.reset();
+  }
+
+  // Runs the operation on the open file. A file found damaged is replaced, and the operation run
+  // once more; anything else that fails is logged and gives the fallback.
+  template <typename Result, typename Operation>
+  Result attempt(const char* what, const Result& fallback, Operation operation) {
+    for (int round = 0; round < 2; ++round) {
+      try {
+        if (!session_) open();
+        return operation(*session_);
+      } catch (const SqliteError& error) {
+        report(what, error);
+        if (shipped_ || !error.damaged() || !replace_damaged()) break;
+      }
+    }
+    return fallback;
+  }
+
+  void open() {
+    session_ = shipped_ ? open_immutable(path_) : open_session(path_);
+    cache_.clear();
+    reported_.clear();
+  }
+
+  bool replace_damaged() {
+    session_.reset();
+    cache_.clear();
+    try {
+      session_ = reopen_damaged(path_);
+      return true;
+    } catch (const SqliteError& error) {
+      report("repair", error);
+      return false;
+    }
+  }
+
+  // A store that stays unusable says so once, not at every lookup.
+  void report(const char* what, const SqliteError& error) {
+    if (reported_ == error.what()) return;
+    reported_ = error.what();
+    log::warn("store {}: {} failed: {}", path_.string(), what, error.what());
+  }
+
+  const std::filesystem::path path_;
+  const bool shipped_;
+  std::mutex mutex_;
+  std::unique_ptr<Session> session_;
+  std::unordered_map<std::string, std::optional<Record>> cache_;
+  Clock::time_point checked_{};
+  std::int64_t version_ = -1;
+  std::string reported_;
+  // What could not be written; gone with this object.
+  std::unique_ptr<Database> unsaved_;
+};
+
+}  // namespace
+
+std::unique_ptr<Database> open_file(const std::filesystem::path& path) {
+  return std::make_unique<FileDatabase>(path, false);
+}
+
+std::unique_ptr<Database> open_shipped(const std::filesystem::path& path) {
+  return std::make_unique<FileDatabase>(path, true);
+}
+
+}  // namespace gemwright::store

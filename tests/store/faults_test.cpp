@@ -1,0 +1,207 @@
+// The store meets damage, other schemas and disks that refuse: nothing throws, nothing is lost.
+#include "store/record_json.hpp"
+#include "store/samples.hpp"
+#include "store/sqlite.hpp"
+
+#include <csignal>
+#include <functional>
+#include <random>
+
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gemwright::store {
+namespace {
+
+namespace fs = std::filesystem;
+using Faults = StoreTest;
+
+constexpr int kRows = 40;
+
+void fill(const fs::path& path) {
+  const auto database = open_file(path);
+  for (int n = 1; n <= kRows; ++n) database->keep(sample(n), false);
+}
+
+// Every row is either gone or exactly what was kept, and the store works again.
+void expect_survived(const fs::path& path) {
+  const auto database = open_file(path);
+  for (int n = 1; n <= kRows; ++n) {
+    if (const auto found = database->find(problem_key(n), "test device")) {
+      EXPECT_EQ(to_json(*found), to_json(sample(n)));
+    }
+  }
+  database->keep(sample(1), false);
+  database->keep(sample(1000), false);
+  const auto again = open_file(path);
+  EXPECT_TRUE(again->find(problem_key(1), "test device"));
+  EXPECT_TRUE(again->find(problem_key(1000), "test device"));
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_file(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// Runs in a child process, because it changes what the process may do; true when it returned true.
+bool in_child(const std::function<bool()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body() ? 0 : 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// Root may write everywhere; the tests of permissions need somebody who may not.
+void become_nobody() {
+  if (getuid() == 0 && setuid(65534) != 0) _exit(2);
+}
+
+TEST_F(Faults, CutShort) {
+  fill(path());
+  const std::string whole = read_file(path());
+  for (const std::size_t size : {0, 1, 15, 16, 60, 100, 1000, 4096, 6000, 8192, 20000}) {
+    ASSERT_LT(size, whole.size());
+    write_file(path(), whole.substr(0, size));
+    expect_survived(path());
+  }
+}
+
+TEST_F(Faults, BitsFlipped) {
+  fill(path());
+  const std::string whole = read_file(path());
+  std::mt19937 random(7);
+  for (int round = 0; round < 40; ++round) {
+    std::string bytes = whole;
+    // The first page holds what SQLite steers by, so every other round damages that one.
+    const std::size_t range = round % 2 == 0 ? 4096 : bytes.size();
+    for (int flips = 0; flips < 4; ++flips) bytes[random() % range] ^= char(1 << (random() % 8));
+    write_file(path(), bytes);
+    expect_survived(path());
+  }
+}
+
+TEST_F(Faults, NotADatabaseIsMovedAsideWithTheDate) {
+  write_file(path(), std::string(5000, 'x'));
+  expect_survived(path());
+  EXPECT_EQ(moved_aside(), 1);
+}
+
+TEST_F(Faults, ANewerSchemaIsMovedAsideWhole) {
+  fill(path());
+  Connection(path(), Access::read_write).execute("PRAGMA user_version = 99");
+  const auto database = open_file(path());
+  EXPECT_FALSE(database->find(problem_key(1), "test device"));
+  EXPECT_EQ(moved_aside(), 1);
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().string().find(".bad-") == std::string::npos) continue;
+    Connection old(entry.path(), Access::read_only);
+    EXPECT_EQ(old.query_integer("SELECT count(*) FROM records"), kRows);
+    break;
+  }
+}
+
+TEST_F(Faults, SomeoneElsesDatabaseIsMovedAside) {
+  Connection(path(), Access::read_write).execute("CREATE TABLE other (x)");
+  expect_survived(path());
+  EXPECT_EQ(moved_aside(), 1);
+}
+
+TEST_F(Faults, DamageFoundWhileOpen) {
+  fill(path());
+  const auto database = open_file(path());
+  EXPECT_TRUE(database->find(problem_key(1), "test device"));
+  std::string bytes = read_file(path());
+  for (std::size_t i = 4096; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31);
+  // In place, so that it stays the file that is open.
+  std::fstream(path(), std::ios::in | std::ios::out | std::ios::binary) << bytes;
+  EXPECT_FALSE(database->find(problem_key(kRows), "test device"));
+  database->keep(sample(7), false);
+  EXPECT_TRUE(open_file(path())->find(problem_key(7), "test device"));
+}
+
+TEST_F(Faults, ADamagedRowIsAMissAndIsReplaced) {
+  fill(path());
+  Connection(path(), Access::read_write)
+      .execute("UPDATE records SET record = replace(record, 'cpu_packed', 'cpu_hacked')");
+  const auto database = open_file(path());
+  EXPECT_FALSE(database->find(problem_key(1), "test device"));
+  EXPECT_TRUE(database->list().empty());
+  database->keep(sample(1), false);
+  EXPECT_TRUE(database->find(problem_key(1), "test device"));
+  EXPECT_EQ(moved_aside(), 0);
+}
+
+TEST_F(Faults, DeletedBetweenCalls) {
+  const auto database = open_file(folder_ / "sub" / "store.db");
+  database->keep(sample(1), false);
+  fs::remove_all(folder_ / "sub");
+  usleep(150'000);
+  EXPECT_FALSE(database->find(problem_key(1), "test device"));
+  database->keep(sample(2), false);
+  EXPECT_TRUE(open_file(folder_ / "sub" / "store.db")->find(problem_key(2), "test device"));
+}
+
+TEST_F(Faults, DeletedWhileWritesGoOn) {
+  const auto database = open_file(path());
+  database->keep(sample(1), false);
+  fs::remove(path());
+  usleep(150'000);
+  database->keep(sample(2), false);
+  EXPECT_TRUE(open_file(path())->find(problem_key(2), "test device"));
+}
+
+TEST_F(Faults, AReadOnlyFolderIsReadAndRemembersInMemory) {
+  fill(path());
+  ASSERT_EQ(chmod(path().c_str(), 0444), 0);
+  ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
+  EXPECT_TRUE(in_child([&] {
+    become_nobody();
+    const auto database = open_file(path());
+    const bool read = database->find(problem_key(1), "test device").has_value();
+    database->keep(sample(500), false);
+    database->remember_failure(sample_failure());
+    return read && database->find(problem_key(500), "test device") &&
+           database->failures("test device").size() == 1;
+  }));
+  ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+}
+
+TEST_F(Faults, AFolderThatCannotBeMade) {
+  ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
+  EXPECT_TRUE(in_child([&] {
+    become_nobody();
+    const auto database = open_file(folder_ / "none" / "store.db");
+    const bool missed = !database->find(problem_key(1), "test device");
+    database->keep(sample(1), false);
+    return missed && database->find(problem_key(1), "test device") && database->list().size() == 1;
+  }));
+}
+
+TEST_F(Faults, AFullDiskIsALoggedMiss) {
+  fill(path());
+  EXPECT_TRUE(in_child([&] {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{32 << 10, 32 << 10};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const auto database = open_file(path());
+    for (int n = 100; n < 140; ++n) {
+      database->keep(sample(n), false);
+      if (!database->find(problem_key(n), "test device")) return false;
+    }
+    return database->find(problem_key(1), "test device").has_value();
+  }));
+  const auto database = open_file(path());
+  for (int n = 1; n <= kRows; ++n) EXPECT_TRUE(database->find(problem_key(n), "test device"));
+  EXPECT_EQ(moved_aside(), 0);
+}
+
+}  // namespace
+}  // namespace gemwright::store

@@ -1,0 +1,78 @@
+#include "store/transfer.hpp"
+
+#include "store/record_json.hpp"
+#include "store/samples.hpp"
+#include <gemwright/errors.hpp>
+
+namespace gemwright::store {
+namespace {
+
+std::string refusal(const std::string& text) {
+  const auto database = open_memory();
+  try {
+    import_json(*database, text);
+  } catch (const InvalidArgument& error) {
+    EXPECT_TRUE(database->list().empty());
+    return error.what();
+  }
+  return "taken";
+}
+
+std::string exported() {
+  const auto database = open_memory();
+  database->keep(sample(1), false);
+  database->keep(sample(2), false);
+  database->remember_failure(sample_failure());
+  return export_json(*database);
+}
+
+std::string changed(const std::string& from, const std::string& to) {
+  std::string text = exported();
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(Transfer, GoesRound) {
+  const auto database = open_memory();
+  const auto imported = import_json(*database, exported());
+  EXPECT_EQ(imported.records, 2);
+  EXPECT_EQ(imported.kept, 2);
+  EXPECT_EQ(imported.failures, 1);
+  EXPECT_EQ(export_json(*database), exported());
+}
+
+TEST(Transfer, MergesByDate) {
+  const auto database = open_memory();
+  Record newer = sample(1, "newer");
+  newer.date = "2027-01-01T00:00:00Z";
+  database->keep(newer, false);
+  EXPECT_EQ(import_json(*database, exported()).kept, 1);
+  EXPECT_EQ(database->find(newer.problem, newer.device)->chosen.configuration_name, "newer");
+}
+
+TEST(Transfer, ExportsOneDevice) {
+  const auto database = open_memory();
+  database->keep(sample(1), false);
+  const auto text = export_json(*database, "another device");
+  EXPECT_EQ(Json::parse(text)["records"].size(), 0U);
+}
+
+TEST(Transfer, RefusesWithThePlace) {
+  EXPECT_NE(refusal("{\"gemwright_store\": 1,\n \"records\": [,]}").find("line 2"),
+            std::string::npos);
+  EXPECT_EQ(refusal("[]"), "gemwright_store: given nothing; allowed: 1");
+  EXPECT_EQ(refusal(R"({"gemwright_store": 2})"), "gemwright_store: given 2; allowed: 1");
+  EXPECT_EQ(refusal(R"({"gemwright_store": 1, "records": 3, "failures": []})"),
+            "records: given number; allowed: an array");
+  EXPECT_EQ(refusal(changed("\"floor_us\": 1.0", "\"floor_us\": -1")),
+            "records[0].floor_us: given -1; allowed: a number of at least 0");
+  EXPECT_EQ(refusal(changed("\"family\": \"cpu_packed\"", "\"family\": 7")),
+            "records[0].chosen.family: given 7; allowed: a string");
+  EXPECT_NE(refusal(changed("m=16", "m=x")).find("records[0].problem"), std::string::npos);
+  EXPECT_NE(refusal(changed("\"reason\"", "\"raison\"")).find("failures[0].reason"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace gemwright::store
