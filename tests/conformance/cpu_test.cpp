@@ -1,0 +1,65 @@
+// Every CPU family on every case, with configurations spread over its list.
+#include "support/cases.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::test {
+namespace {
+
+struct Subject {
+  const Family* family;
+  DataType type;
+};
+
+std::vector<Subject> subjects() {
+  std::vector<Subject> result;
+  for (const Family* family : families::all()) {
+    if (family->device_kind() != DeviceKind::cpu) continue;
+    for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
+      result.push_back({family, type});
+    }
+  }
+  return result;
+}
+
+class CpuConformance : public testing::TestWithParam<Subject> {};
+
+TEST_P(CpuConformance, EveryCase) {
+  const auto [family, type] = GetParam();
+  const Device device = Device::cpu();
+  constexpr std::size_t kConfigurationsPerCase = 6;
+  std::size_t checked = 0;
+  std::size_t turn = 0;
+  std::string refusal;
+  for (const Case& description : all_cases(type)) {
+    const Problem problem = canonical(description.problem).problem;
+    if (const auto reason = family->refuse(problem, device)) {
+      refusal = *reason;
+      continue;
+    }
+    const auto configurations = family->configurations(problem, device);
+    ASSERT_FALSE(configurations.empty()) << key(problem);
+    // Another part of the list for each case: all are met over the whole suite.
+    const std::size_t count = std::min(kConfigurationsPerCase, configurations.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& configuration = configurations[(turn++ * 7 + i) % configurations.size()];
+      const auto memory = host_memory();
+      ASSERT_EQ(check(*family, device, configuration, description, *memory), "");
+      ++checked;
+    }
+  }
+  if (checked == 0) GTEST_SKIP() << family->name() << " takes no such problem: " << refusal;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CpuConformance, testing::ValuesIn(subjects()),
+                         [](const auto& subject) {
+                           return std::string(subject.param.family->name()) + "_" +
+                                  std::string(name(subject.param.type));
+                         });
+
+}  // namespace
+}  // namespace gemwright::test
