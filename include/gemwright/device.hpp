@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gemwright {
+namespace [[gnu::visibility("default")]] gemwright {
 
 struct DeviceProfile;
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace gemwright {
+namespace [[gnu::visibility("default")]] gemwright {
 
 /// Base of everything that gemwright throws.
 class Error : public std::runtime_error {

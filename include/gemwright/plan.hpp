@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace gemwright {
+namespace [[gnu::visibility("default")]] gemwright {
 
 /// Pointers for one run, in the problem's own terms. C and bias are null when the problem has none.
 struct Operands {

@@ -9,7 +9,7 @@
 #include <gemwright/plan.hpp>
 #include <gemwright/store.hpp>
 
-namespace gemwright {
+namespace [[gnu::visibility("default")]] gemwright {
 
 /// How a plan may be come by.
 enum class Mode : unsigned char {

@@ -8,7 +8,7 @@
 
 #include <gemwright/types.hpp>
 
-namespace gemwright {
+namespace [[gnu::visibility("default")]] gemwright {
 
 /// How one operand lies in memory. Strides are in elements and may be 0 (broadcast) except in D.
 /// Rows and columns are those of the matrix as it enters the product: A is M x K, B is K x N.

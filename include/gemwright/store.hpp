@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-namespace gemwright {
+namespace [[gnu::visibility("default")]] gemwright {
 
 namespace store {
 class Database;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace gemwright {
+namespace [[gnu::visibility("default")]] gemwright {
 
 /// Type of the elements of an operand in memory. Accumulation is always fp32 or wider.
 enum class DataType : std::uint8_t { f32, f16, bf16 };

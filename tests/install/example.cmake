@@ -1,0 +1,31 @@
+# Installs into a scratch prefix, then builds and runs examples/linear against the installed package,
+# by find_package and by pkg-config.
+set(PREFIX ${WORK}/prefix)
+set(EXAMPLE ${WORK}/example)
+file(REMOVE_RECURSE ${PREFIX} ${EXAMPLE})
+
+function(run)
+  execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGV " " command)
+    message(FATAL_ERROR "${command}\n${out}")
+  endif()
+endfunction()
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX})
+run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/examples/linear -B ${EXAMPLE}
+    -DCMAKE_PREFIX_PATH=${PREFIX} -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX})
+run(${CMAKE_COMMAND} --build ${EXAMPLE})
+set(ENV{GEMWRIGHT_STORE} ${WORK}/store.db)
+run(${EXAMPLE}/linear)
+
+find_program(PKG_CONFIG pkg-config)
+if(PKG_CONFIG)
+  file(GLOB_RECURSE pc ${PREFIX}/*/gemwright.pc)
+  get_filename_component(pc_folder ${pc} DIRECTORY)
+  set(ENV{PKG_CONFIG_PATH} ${pc_folder})
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs --define-prefix gemwright
+                  OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE)
+  separate_arguments(flags)
+  run(${CXX} ${SOURCE}/examples/linear/main.cpp ${flags} -o ${EXAMPLE}/linear_pc)
+endif()
