@@ -1,6 +1,7 @@
 #include "compile/cache.hpp"
 
 #include "compile/entry.hpp"
+#include "files/files.hpp"
 #include "log/log.hpp"
 #include <gemwright/errors.hpp>
 
@@ -139,28 +140,24 @@ Cache::Cache(fs::path folder, std::uintmax_t max_bytes)
     : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
 Cache Cache::user() {
-  const auto environment = [](const char* name) {
-    const char* text = std::getenv(name);
-    return fs::path(text == nullptr ? "" : text);
-  };
   std::uintmax_t max_bytes = kDefaultMaxBytes;
   if (const char* text = std::getenv("GEMWRIGHT_CACHE_MB")) {
-    max_bytes = std::strtoull(text, nullptr, 10) << 20;
+    const std::string_view megabytes = text;
+    std::uintmax_t value = 0;
+    const auto parsed =
+        std::from_chars(megabytes.data(), megabytes.data() + megabytes.size(), value);
+    if (parsed.ec == std::errc() && *parsed.ptr == '\0') {
+      max_bytes = value << 20;
+    } else {
+      log::warn("GEMWRIGHT_CACHE_MB is \"{}\", not a number of megabytes", megabytes);
+    }
   }
-  if (const auto folder = environment("GEMWRIGHT_CACHE"); !folder.empty()) {
-    return Cache(folder, max_bytes);
-  }
-  if (const auto folder = environment("XDG_CACHE_HOME"); !folder.empty()) {
-    return Cache(folder / "gemwright" / "cubin", max_bytes);
-  }
-  if (const auto home = environment("HOME"); !home.empty()) {
-    return Cache(home / ".cache" / "gemwright" / "cubin", max_bytes);
-  }
-  return Cache({}, max_bytes);
+  const char* folder = std::getenv("GEMWRIGHT_CACHE");
+  if (folder != nullptr && *folder != '\0') return Cache(folder, max_bytes);
+  return Cache(files::cache_folder() / "cubin", max_bytes);
 }
 
 std::optional<Compiled> Cache::load(const std::string& key, const std::string& compiler) const {
-  if (folder_.empty()) return std::nullopt;
   const Descriptor folder(open_folder(folder_));
   if (!folder) return std::nullopt;
   if (const auto why = distrust(folder.get()); !why.empty()) {
@@ -183,7 +180,6 @@ std::optional<Compiled> Cache::load(const std::string& key, const std::string& c
 
 void Cache::keep(const std::string& key, const std::string& compiler, const Source& source,
                  const Compiled& compiled) const {
-  if (folder_.empty()) return;
   static std::atomic<unsigned> counter{0};
   const auto temporary = fmt::format("{}{}-{}", kTemporaryPrefix, ::getpid(), counter.fetch_add(1));
   try {

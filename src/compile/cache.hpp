@@ -31,7 +31,7 @@ class Cache {
  public:
   explicit Cache(std::filesystem::path folder, std::uintmax_t max_bytes = kDefaultMaxBytes);
   /// $GEMWRIGHT_CACHE, else $XDG_CACHE_HOME/gemwright/cubin, else ~/.cache/gemwright/cubin; of at
-  /// most $GEMWRIGHT_CACHE_MB. Without any of them, a cache that holds nothing.
+  /// most $GEMWRIGHT_CACHE_MB megabytes.
   static Cache user();
 
   /// The entry of that key by that compiler; an empty compiler takes the newest one's.

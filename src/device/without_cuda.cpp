@@ -1,5 +1,6 @@
 // Stands in for src/device/cuda/ in a build without the CUDA half.
 #include "device/cuda/devices.hpp"
+#include "device/workspace.hpp"
 #include <gemwright/errors.hpp>
 
 namespace gemwright::cuda {
@@ -22,3 +23,11 @@ std::vector<std::string> known_slugs() {
 }
 
 }  // namespace gemwright::cuda
+
+namespace gemwright::device {
+
+void* stream_workspace(const Device& device, Stream /*stream*/, std::size_t /*bytes*/) {
+  throw DeviceError("this build has no CUDA half, so " + device.name() + " has no workspace");
+}
+
+}  // namespace gemwright::device
