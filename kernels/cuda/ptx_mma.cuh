@@ -25,28 +25,44 @@ __device__ __forceinline__ void load_matrix_transposed(unsigned (&x)[4], unsigne
                : "memory");
 }
 
-/// acc += A[16,k] * B[k,8] with k = 16 for the 16-bit types and 8 for tf32 (kType kF32).
+/// As load_matrix, two of them; lanes 0 to 15 give addresses.
+__device__ __forceinline__ void load_two_matrices(unsigned (&x)[2], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(x[0]), "=r"(x[1])
+               : "r"(address)
+               : "memory");
+}
+
+__device__ __forceinline__ void load_two_matrices_transposed(unsigned (&x)[2], unsigned address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(x[0]), "=r"(x[1])
+               : "r"(address)
+               : "memory");
+}
+
+/// acc += A[16,k] * B[k,8] with k = 16 for the 16-bit types and 8 for tf32 (kType kF32). a0 and a1
+/// are rows g and g + 8 of the first half of k, a2 and a3 of the second; b0 and b1 the halves of B.
 template <int kType>
-__device__ __forceinline__ void multiply(float (&acc)[4], const unsigned (&a)[4], unsigned b0,
-                                         unsigned b1) {
+__device__ __forceinline__ void multiply(float (&acc)[4], unsigned a0, unsigned a1, unsigned a2,
+                                         unsigned a3, unsigned b0, unsigned b1) {
   if constexpr (kType == kF16) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
   } else if constexpr (kType == kBf16) {
     asm volatile(
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
   } else {
     asm volatile(
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
   }
 }
 

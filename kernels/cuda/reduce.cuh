@@ -49,14 +49,15 @@ __device__ __forceinline__ bool reduce_splits(const GemmParams& p, int tile, int
       }
 #pragma unroll
       for (int s = 0; s < kAhead; ++s) {
-        if (first + s >= p.splits) break;
+        if (first + s < p.splits) {
 #pragma unroll
-        for (int i = 0; i < kChunk; ++i) {
-          float* sum = acc + 4 * (chunk + i);
-          sum[0] += part[s][i].x;
-          sum[1] += part[s][i].y;
-          sum[2] += part[s][i].z;
-          sum[3] += part[s][i].w;
+          for (int i = 0; i < kChunk; ++i) {
+            float* sum = acc + 4 * (chunk + i);
+            sum[0] += part[s][i].x;
+            sum[1] += part[s][i].y;
+            sum[2] += part[s][i].z;
+            sum[3] += part[s][i].w;
+          }
         }
       }
     }

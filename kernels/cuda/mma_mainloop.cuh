@@ -1,0 +1,117 @@
+// The product of one tile: a ring of k-tiles filled by two loaders, and mma.sync on what has
+// arrived.
+#pragma once
+
+#include "mma_fragments.cuh"
+#include "ptx_async.cuh"
+
+namespace gemwright_device {
+
+/// Shape of a CTA's work. Each of kWarpsM x kWarpsN warps computes an equal part of the tile.
+template <int kType, int kMajorA, int kMajorB, int kTileM, int kTileN, int kTileK, int kWarpsM,
+          int kWarpsN, int kStages>
+struct MmaMainloop {
+  static constexpr int kThreads = 32 * kWarpsM * kWarpsN;
+  static constexpr int kWarpM = kTileM / kWarpsM;
+  static constexpr int kWarpN = kTileN / kWarpsN;
+  static constexpr int kBlocksM = kWarpM / kRowsA;
+  static constexpr int kBlocksN = kWarpN / kRowsB;
+  static constexpr int kValues = kBlocksM * kBlocksN * 4;
+  using FragmentsA = Fragments<kType, kMajorA, kTileM, kTileK, kWarpM>;
+  using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kWarpN>;
+  static constexpr int kBytesA = FragmentsA::Tile::kBytes;
+  static constexpr int kStageBytes = kBytesA + FragmentsB::Tile::kBytes;
+  static constexpr int kSteps = FragmentsA::kSteps;
+  static_assert(kWarpM % kRowsA == 0 && kWarpN % kRowsB == 0);
+  static_assert(kSteps % 2 == 0 && kStages >= 2);
+
+  float acc[kBlocksM][kBlocksN][4];
+
+  /// `count` k-tiles, from where the loaders stand. `shared` is kStages * kStageBytes, aligned to
+  /// 128 bytes. Two fragments are kept: one is loaded while the other is multiplied, and the first
+  /// of the next k-tile before the last product of this one.
+  template <typename LoaderA, typename LoaderB>
+  __device__ __forceinline__ void run(LoaderA& a, LoaderB& b, int count, unsigned shared, int warp,
+                                      int lane) {
+    const int row_m = warp % kWarpsM * kWarpM;
+    const int row_n = warp / kWarpsM * kWarpN;
+#pragma unroll 1
+    for (int i = 0; i < kStages - 1; ++i) {
+      if (i < count) {
+        const unsigned slot = shared + i * kStageBytes;
+        a.start(slot);
+        b.start(slot + kBytesA);
+        a.finish(slot);
+        b.finish(slot + kBytesA);
+      }
+      copy_commit();
+    }
+    clear();
+    FragmentsA fragments_a[2];
+    FragmentsB fragments_b[2];
+    unsigned slot = shared;
+    unsigned free_slot = shared + (kStages - 1) * kStageBytes;
+    const unsigned end = shared + kStages * kStageBytes;
+    copy_wait<kStages - 2>();
+    __syncthreads();
+    fragments_a[0].load(slot, row_m, 0, lane);
+    fragments_b[0].load(slot + kBytesA, row_n, 0, lane);
+
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+      const bool more = i + kStages - 1 < count;
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) {
+        if (step == kSteps - 1) {
+          if (more) {
+            a.finish(free_slot);
+            b.finish(free_slot + kBytesA);
+          }
+          free_slot = slot;
+          slot = slot + kStageBytes == end ? shared : slot + kStageBytes;
+          copy_wait<kStages - 2>();
+          __syncthreads();
+        }
+        const int next = (step + 1) % kSteps;
+        fragments_a[(step + 1) % 2].load(slot, row_m, next, lane);
+        fragments_b[(step + 1) % 2].load(slot + kBytesA, row_n, next, lane);
+        if (step == 0) {
+          if (more) {
+            a.start(free_slot);
+            b.start(free_slot + kBytesA);
+          }
+          copy_commit();
+        }
+        multiply_all(fragments_a[step % 2], fragments_b[step % 2]);
+      }
+    }
+    copy_wait<0>();
+  }
+
+ private:
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < kBlocksN; ++j) {
+#pragma unroll
+        for (int r = 0; r < 4; ++r) acc[i][j][r] = 0;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void multiply_all(const FragmentsA& a, const FragmentsB& b) {
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < kBlocksN; ++j) {
+        // Back and forth, so that neighbouring products share a fragment of B in the reuse cache.
+        const int column = i % 2 == 0 ? j : kBlocksN - 1 - j;
+        multiply<kType>(acc[i][column], a.x[2 * i][0], a.x[2 * i + 1][0], a.x[2 * i][1],
+                        a.x[2 * i + 1][1], b.x[column][0], b.x[column][1]);
+      }
+    }
+  }
+};
+
+}  // namespace gemwright_device
