@@ -1,3 +1,4 @@
+#include "device/cpu/calibration.hpp"
 #include "device/cpu/detect.hpp"
 #include "device/cuda/devices.hpp"
 #include "device/profile.hpp"
@@ -51,6 +52,7 @@ Device Device::cpu(int threads) {
   }
   auto profile = std::make_shared<DeviceProfile>(cpu::detect());
   if (threads > 0) profile->cpu.threads = threads;
+  cpu::attach_calibration(*profile);
   return {std::move(profile), 0, true};
 }
 

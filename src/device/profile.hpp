@@ -1,11 +1,11 @@
 // What a device is: the facts and calibrated constants that families and the model decide by.
 #pragma once
 
+#include <gemwright/device.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
-
-#include <gemwright/device.hpp>
 
 namespace gemwright {
 
@@ -28,9 +28,9 @@ struct CpuProfile {
   std::size_t l1_bytes = 32 << 10;
   std::size_t l2_bytes = 1 << 20;
   std::size_t l3_bytes = 32 << 20;
-  // Calibrated. Rates are per core in flop/s (fma = 2) of the widest kernels this CPU has.
+  // Calibrated. Rates are per core in flop/s (fma = 2) of the widest instructions this CPU has.
   double f32_flops = 50e9;
-  double bf16_flops = 50e9;
+  double bf16_flops = 50e9;            // dot products of pairs; may be slower than fp32 (Intel)
   double dram_bytes_per_s_1 = 10e9;    // read, one thread
   double dram_bytes_per_s_all = 20e9;  // read, all threads
   double l3_bytes_per_s = 30e9;        // read, per core

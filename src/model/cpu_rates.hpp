@@ -14,9 +14,11 @@ inline double dram_bytes_per_s(const CpuProfile& cpu, int threads) {
                   std::max(cpu.dram_bytes_per_s_1, cpu.dram_bytes_per_s_all));
 }
 
-/// Best flop/s of one core: only pairs of bf16 have instructions of their own; fp16 is widened.
+/// Best flop/s of one core. Only pairs of bf16 have instructions of their own, and those pay only
+/// where they are faster than widening to fp32; fp16 is always widened.
 inline double flops_per_core(const CpuProfile& cpu, DataType a, DataType b) {
-  return a == DataType::bf16 && b == DataType::bf16 ? cpu.bf16_flops : cpu.f32_flops;
+  const bool pairs = a == DataType::bf16 && b == DataType::bf16;
+  return pairs ? std::max(cpu.bf16_flops, cpu.f32_flops) : cpu.f32_flops;
 }
 
 }  // namespace gemwright::model

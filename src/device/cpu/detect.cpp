@@ -26,7 +26,7 @@ constexpr std::array kTypical = {
     Typical{"zen4", 114e9, 228e9, 24e9, 25e9, 300e9, 76e9, 110e9},
     Typical{"zen5", 200e9, 400e9, 30e9, 30e9, 400e9, 80e9, 200e9},
     Typical{"zen", 90e9, 90e9, 20e9, 20e9, 150e9, 50e9, 90e9},
-    Typical{"rapids", 170e9, 340e9, 15e9, 13e9, 250e9, 20e9, 100e9},
+    Typical{"rapids", 175e9, 85e9, 15e9, 13e9, 250e9, 26e9, 118e9},
     Typical{"lake", 90e9, 90e9, 12e9, 10e9, 120e9, 20e9, 90e9},
 };
 

@@ -1,0 +1,119 @@
+#include "device/cpu/calibration.hpp"
+
+#include "device/cpu/measure.hpp"
+#include "files/files.hpp"
+#include "log/log.hpp"
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace gemwright::cpu {
+namespace {
+
+// Raised when a constant is measured otherwise or means something else.
+constexpr int kVersion = 1;
+
+struct Constant {
+  const char* name;
+  double CpuProfile::*value;
+};
+
+constexpr std::array kConstants = {
+    Constant{"f32_flops", &CpuProfile::f32_flops},
+    Constant{"bf16_flops", &CpuProfile::bf16_flops},
+    Constant{"dram_bytes_per_s_1", &CpuProfile::dram_bytes_per_s_1},
+    Constant{"dram_bytes_per_s_all", &CpuProfile::dram_bytes_per_s_all},
+    Constant{"l3_bytes_per_s", &CpuProfile::l3_bytes_per_s},
+    Constant{"l2_bytes_per_s", &CpuProfile::l2_bytes_per_s},
+    Constant{"fork_join_s", &CpuProfile::fork_join_s},
+};
+
+// Memory read for a bandwidth, over all threads; enough that starting up does not show.
+constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;
+
+void measure_rates(CpuProfile& cpu) {
+  const int threads = std::min(cpu.threads, cpu.cores);
+  const auto share = static_cast<std::size_t>(threads);
+  cpu.f32_flops = math_rate(cpu.features, false, threads);
+  cpu.bf16_flops =
+      cpu.features.avx512_bf16 ? math_rate(cpu.features, true, threads) : cpu.f32_flops;
+  cpu.dram_bytes_per_s_1 = memory_read_rate(cpu.features, kMemoryBytes / 2, 1);
+  cpu.dram_bytes_per_s_all =
+      std::max(cpu.dram_bytes_per_s_1,
+               threads == 1 ? 0 : memory_read_rate(cpu.features, kMemoryBytes / share, threads));
+  cpu.l2_bytes_per_s = cached_read_rate(cpu.features, cpu.l2_bytes / 2, threads) / threads;
+  const std::size_t in_l3 =
+      std::max(2 * cpu.l2_bytes, std::min(8 * cpu.l2_bytes, cpu.l3_bytes / 2 / share));
+  cpu.l3_bytes_per_s = cached_read_rate(cpu.features, in_l3, threads) / threads;
+  cpu.calibrated = true;
+}
+
+std::string key_of(const DeviceProfile& profile) {
+  return Device(std::make_shared<DeviceProfile>(profile), 0, true).key();
+}
+
+}  // namespace
+
+std::filesystem::path calibration_path(const DeviceProfile& profile) {
+  return files::cache_folder() / "calibration" /
+         fmt::format("{}-{}.json", profile.slug, profile.cpu.threads);
+}
+
+std::string calibration_text(const DeviceProfile& profile) {
+  nlohmann::ordered_json json = {{"version", kVersion}, {"device", key_of(profile)}};
+  for (const Constant& constant : kConstants) {
+    json[constant.name] = profile.cpu.*constant.value;
+  }
+  return json.dump(1) + "\n";
+}
+
+bool parse_calibration(const std::string& text, DeviceProfile& profile) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("version", nlohmann::json()) != kVersion ||
+      json.value("device", nlohmann::json()) != key_of(profile)) {
+    return false;
+  }
+  CpuProfile cpu = profile.cpu;
+  for (const Constant& constant : kConstants) {
+    const auto value = json.find(constant.name);
+    if (value == json.end() || !value->is_number()) return false;
+    cpu.*constant.value = value->get<double>();
+    if (!std::isfinite(cpu.*constant.value) || cpu.*constant.value <= 0) return false;
+  }
+  cpu.calibrated = true;
+  profile.cpu = cpu;
+  return true;
+}
+
+bool attach_calibration(DeviceProfile& profile) {
+  const auto path = calibration_path(profile);
+  const auto text = files::read(path);
+  if (!text) return false;
+  const bool good = parse_calibration(*text, profile);
+  if (!good) log::info("the calibration in {} is not of this CPU and version", path.string());
+  return good;
+}
+
+Device calibrated(const Device& device, bool again) {
+  // Two measurements at once would disturb each other.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  auto profile = std::make_shared<DeviceProfile>(device.profile());
+  if (again || !attach_calibration(*profile)) {
+    measure_rates(profile->cpu);
+    try {
+      files::write_atomically(calibration_path(*profile), calibration_text(*profile));
+    } catch (const Error& error) {
+      log::warn("the calibration is not kept: {}", error.what());
+    }
+  }
+  return {std::move(profile), device.ordinal(), device.present()};
+}
+
+}  // namespace gemwright::cpu
