@@ -42,6 +42,11 @@ __device__ __forceinline__ void register_decrease() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
 }
 
+/// Counts as arrived at barrier `id` without waiting; named_barrier in the others.
+__device__ __forceinline__ void named_barrier_arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
 /// Barrier `id` (1 to 15; 0 is __syncthreads) among `threads` threads of the CTA.
 __device__ __forceinline__ void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
@@ -76,12 +81,13 @@ __device__ __forceinline__ void barrier_arrive_expect(Barrier* barrier, unsigned
       : "memory");
 }
 
-/// Arrives at the barrier at the same place in CTA `rank` of the cluster.
+/// Arrives at the barrier at the same place in CTA `rank` of the cluster. Orders no memory between
+/// CTAs (that costs a fence of the whole device): enough to say that bulk copies may overwrite what
+/// wgmma has read.
 __device__ __forceinline__ void barrier_arrive_remote(Barrier* barrier, unsigned rank) {
   asm volatile(
       "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}" ::"r"(
-          shared_address(barrier)),
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}" ::"r"(shared_address(barrier)),
       "r"(rank)
       : "memory");
 }
@@ -92,17 +98,6 @@ __device__ __forceinline__ void barrier_wait(Barrier* barrier, unsigned parity) 
       "{\n.reg .pred done;\n"
       "WAIT:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra WAIT;\n}" ::"r"(shared_address(barrier)),
-      "r"(parity)
-      : "memory");
-}
-
-/// As barrier_wait, for phases completed by other CTAs of the cluster.
-__device__ __forceinline__ void barrier_wait_cluster(Barrier* barrier, unsigned parity) {
-  asm volatile(
-      "{\n.reg .pred done;\n"
-      "WAIT:\n"
-      "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra WAIT;\n}" ::"r"(shared_address(barrier)),
       "r"(parity)
       : "memory");
@@ -185,6 +180,11 @@ __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
 
+/// As cluster_arrive, where no writes need to be seen by the other CTAs.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
 __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
@@ -205,6 +205,16 @@ __device__ __forceinline__ float4 load_remote(unsigned address) {
                : "r"(address)
                : "memory");
   return v;
+}
+
+/// Four floats to an address of remote_address; their 16 bytes complete on the barrier at `barrier`
+/// (also of remote_address) in the same CTA, whose waiters then see them.
+__device__ __forceinline__ void store_remote(unsigned address, const float* v, unsigned barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(address),
+      "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]), "r"(barrier)
+      : "memory");
 }
 
 // ---- Matrices of registers to shared memory -----------------------------------------------------

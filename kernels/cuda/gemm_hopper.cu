@@ -1,0 +1,268 @@
+// Warp-specialised GEMM for sm_90a: a producer warp, one to three consumer warpgroups; persistent
+// over tiles, or one tile a cluster with K split across it.
+//
+// The preamble defines: kInput (type of A and B; kF32 multiplies as tf32), kTypeD, kStore, kHasC,
+// kTypeC, kBias, kTypeBias; kTileM, kTileN, kStages, kConsumers, kPingPong, kBuffers; kClusterM,
+// kClusterN, kSplit; kAMajorM, kBMajorN.
+#include "epilogue_wgmma.cuh"
+#include "hopper_params.cuh"
+#include "mainloop_wgmma.cuh"
+
+namespace gemwright_device {
+
+template <int kType>
+struct InstructionOf {
+  using Type = WgmmaTf32;
+};
+template <>
+struct InstructionOf<kF16> {
+  using Type = WgmmaF16;
+};
+template <>
+struct InstructionOf<kBf16> {
+  using Type = WgmmaBf16;
+};
+
+using GemmRing = Ring<InstructionOf<kInput>::Type, kInput == kF32 ? 4 : 2, kTileM, kTileN, kStages,
+                      kClusterM, kClusterN, kAMajorM, kBMajorN>;
+using GemmEpilogue = WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, kBias, kTypeBias>;
+
+constexpr int kThreads = 128 * (1 + kConsumers);
+constexpr int kClusterSize = kClusterM * kClusterN * kSplit;
+constexpr int kRowsEach = kPingPong ? kTileM : kTileM / kConsumers;  // of a consumer
+constexpr int kBlocks = kRowsEach / 64;
+constexpr int kColumnsEach = kTileN / kSplit;  // that a CTA stores
+constexpr int kChunkBytes = Chunk<kStore, kTypeD, kColumnsEach>::kBufferBytes;
+constexpr int kBufferBytes = kStore == kStoreDirect ? 0 : kBuffers * kChunkBytes;
+// Ids of barriers: 1 + w is for the threads of consumer w; with ping-pong, kTurn + w opens the ring
+// to consumer w.
+constexpr int kTurn = 8;
+static_assert(kRowsEach % 64 == 0 && kColumnsEach % 16 == 0);
+static_assert(!kPingPong || kConsumers == 2, "consumers take turns");
+static_assert(kSplit == 1 || !kPingPong, "parts of K are summed by CTAs of one tile");
+static_assert(kSplit == 1 || kTileM * kTileN * 4 <= kStages * GemmRing::kStageBytes,
+              "partial sums are exchanged in the ring");
+
+struct Shared {
+  Barrier full[kStages];
+  Barrier empty[kStages];
+  Barrier drained;  // the other parts' consumers have read the last of their rings
+  Barrier landed;   // the other parts' sums are here
+};
+
+/// Registers of the producer and the consumers: 65536 in all, multiples of 8.
+constexpr int kProducerRegisters = 40;
+constexpr int kConsumerRegisters = kConsumers == 3 ? 152 : 232;
+
+/// Sums a tile over the parts of K: every CTA sends each of the others the columns that those will
+/// store, into rings that nobody reads any more, and adds what it gets in the order of the parts.
+__device__ __forceinline__ void exchange(char* ring, Shared& shared,
+                                         const float (&acc)[kBlocks][kTileN / 2], int consumer,
+                                         const ClusterPlace& place,
+                                         float (&sum)[kBlocks][kColumnsEach / 2]) {
+  constexpr int kEach = kColumnsEach / 8;
+  const int thread = threadIdx.x % 128;
+  const auto rank = [&](int split) {
+    return static_cast<unsigned>(place.m + (place.n + split * kClusterN) * kClusterM);
+  };
+  const auto slot = [&](int from, int block, int j) {
+    return ring +
+           ((((from * kConsumers + consumer) * kBlocks + block) * kEach + j) * 128 + thread) *
+               sizeof(float4);
+  };
+  if (thread < kSplit && thread != place.split) {
+    barrier_arrive_remote(&shared.drained, rank(thread));
+  }
+  barrier_wait(&shared.drained, 0);
+#pragma unroll
+  for (int to = 0; to < kSplit; ++to) {
+    if (to == place.split) continue;
+    const unsigned landed = remote_address(&shared.landed, rank(to));
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+      for (int j = 0; j < kEach; ++j) {
+        const float* v = acc[i] + 4 * (to * kEach + j);
+        store_remote(remote_address(slot(place.split, i, j), rank(to)), v, landed);
+      }
+    }
+  }
+  barrier_wait(&shared.landed, 0);
+#pragma unroll
+  for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+    for (int j = 0; j < kEach; ++j) {
+#pragma unroll
+      for (int from = 0; from < kSplit; ++from) {
+        const bool own = from == place.split;
+        float4 part;
+        if (!own) part = *reinterpret_cast<const float4*>(slot(from, i, j));
+        const float* v = acc[i] + 4 * (from * kEach + j);
+        const float w[4] = {own ? v[0] : part.x, own ? v[1] : part.y, own ? v[2] : part.z,
+                            own ? v[3] : part.w};
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          sum[i][4 * j + e] = from == 0 ? w[e] : sum[i][4 * j + e] + w[e];
+        }
+      }
+    }
+  }
+}
+
+struct HopperTile {
+  int m, n, batch;
+};
+
+/// Tile number `index`: groups of `group` rows (or columns) of tiles, run through across the group
+/// first, so that the CTAs at work share both operands in L2.
+__device__ __forceinline__ HopperTile hopper_tile_at(int index, const HopperParams& p) {
+  const int tiles = p.tiles_m * p.tiles_n;
+  const int batch = index / tiles;
+  const int rest = index - batch * tiles;
+  const int across = p.along_n ? p.tiles_n : p.tiles_m;
+  const int down = p.along_n ? p.tiles_m : p.tiles_n;
+  const int group = rest / (p.gemm.group * down);
+  const int first = group * p.gemm.group;
+  const int size = min(p.gemm.group, across - first);
+  const int inside = rest - first * down;
+  const int i = inside / size;
+  const int j = first + inside - i * size;
+  return p.along_n ? HopperTile{i, j, batch} : HopperTile{j, i, batch};
+}
+
+/// What all roles know.
+struct Work {
+  GemmRing ring;
+  ClusterPlace place;
+  int first, last;  // k-blocks of a tile
+  int cluster, clusters, tiles;
+};
+
+__device__ __forceinline__ int row_of(const HopperTile& tile, const ClusterPlace& place) {
+  return (tile.m * kClusterM + place.m) * kTileM;
+}
+__device__ __forceinline__ int column_of(const HopperTile& tile, const ClusterPlace& place) {
+  return (tile.n * kClusterN + place.n) * kTileN;
+}
+
+__device__ __forceinline__ void run_producer(const Work& work, const TensorMap* a_map,
+                                             const TensorMap* b_map, const HopperParams& p) {
+  RingPosition<kStages> at;
+  for (int t = work.cluster; t < work.tiles; t += work.clusters) {
+    const HopperTile tile = hopper_tile_at(t, p);
+    produce(work.ring, at, a_map, b_map, work.place, row_of(tile, work.place),
+            column_of(tile, work.place), p.gemm.a_batch == 0 ? 0 : tile.batch,
+            p.gemm.b_batch == 0 ? 0 : tile.batch, work.first, work.last, p.a_policy, p.b_policy);
+  }
+}
+
+__device__ __forceinline__ void run_consumer(const Work& work, int consumer, const TensorMap* d_map,
+                                             char* buffers, Shared& shared, const HopperParams& p) {
+  const int count = work.last - work.first;
+  const int row = kPingPong ? 0 : consumer * kRowsEach;
+  RingPosition<kStages> at;
+  GemmEpilogue epilogue{p.gemm, d_map, buffers + consumer * kBufferBytes, 1 + consumer};
+  int turn = 0;
+  if (kPingPong && consumer == 1) named_barrier_arrive(kTurn, 256);
+  for (int t = work.cluster; t < work.tiles; t += work.clusters) {
+    if constexpr (kPingPong) {
+      if (turn++ % kConsumers != consumer) {
+        at.skip(count);
+        continue;
+      }
+    }
+    const HopperTile tile = hopper_tile_at(t, p);
+    const int m = row_of(tile, work.place) + row;
+    const int n = column_of(tile, work.place);
+    float acc[kBlocks][kTileN / 2];
+    // A ring position's parity repeats every two rounds, so a consumer may not look at the ring
+    // before the one whose tile comes first has seen all of its own stages.
+    if constexpr (kPingPong) named_barrier(kTurn + consumer, 256);
+    consume<GemmRing, kBlocks>(work.ring, at, work.place, row, count, acc, [&] {
+      if constexpr (kPingPong) named_barrier_arrive(kTurn + (consumer ^ 1), 256);
+    });
+    if constexpr (kSplit > 1) {
+      float sum[kBlocks][kColumnsEach / 2];
+      exchange(work.ring.data, shared, acc, consumer, work.place, sum);
+#pragma unroll
+      for (int i = 0; i < kBlocks; ++i) {
+        epilogue.template store<kColumnsEach>(sum[i], m + 64 * i,
+                                              n + work.place.split * kColumnsEach, tile.batch);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < kBlocks; ++i) {
+        epilogue.template store<kTileN>(acc[i], m + 64 * i, n, tile.batch);
+      }
+    }
+  }
+  epilogue.finish_stores();
+}
+
+__device__ __forceinline__ Work begin(const HopperParams& p, char* data, Shared& shared) {
+  const unsigned rank = kClusterSize > 1 ? cluster_rank() : 0;
+  Work work;
+  const int split = rank / (kClusterM * kClusterN);
+  const int blocks = (p.gemm.k + GemmRing::kTileK - 1) / GemmRing::kTileK;
+  work.ring = {data, shared.full, shared.empty};
+  work.place = {static_cast<int>(rank % kClusterM), static_cast<int>(rank / kClusterM % kClusterN),
+                split, split * kClusterM * kClusterN};
+  work.first = static_cast<int>(static_cast<long long>(blocks) * split / kSplit);
+  work.last = static_cast<int>(static_cast<long long>(blocks) * (split + 1) / kSplit);
+  work.cluster = blockIdx.x / kClusterSize;
+  work.clusters = gridDim.x / kClusterSize;
+  work.tiles = p.tiles_m * p.tiles_n * p.gemm.batch;
+  return work;
+}
+
+}  // namespace gemwright_device
+
+extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
+    gemm_hopper(const __grid_constant__ gemwright_device::TensorMap a_map,
+                const __grid_constant__ gemwright_device::TensorMap b_map,
+                const __grid_constant__ gemwright_device::TensorMap d_map,
+                const __grid_constant__ gemwright_device::HopperParams p) {
+  using namespace gemwright_device;
+  extern __shared__ __align__(1024) char memory[];
+  char* buffers = memory + kStages * GemmRing::kStageBytes;
+  auto& shared = *reinterpret_cast<Shared*>(buffers + kConsumers * kBufferBytes);
+  const int warpgroup = uniform(threadIdx.x / 128);
+
+  if (threadIdx.x == 0) {
+    prefetch_map(&a_map);
+    prefetch_map(&b_map);
+    if (kStore != kStoreDirect) prefetch_map(&d_map);
+    constexpr int kReaders = (kPingPong ? 1 : kConsumers) * (kClusterM + kClusterN - 1);
+    for (int i = 0; i < kStages; ++i) {
+      barrier_init(&shared.full[i], 1);
+      barrier_init(&shared.empty[i], kReaders);
+    }
+    if constexpr (kSplit > 1) {
+      barrier_init(&shared.drained, kConsumers * (kSplit - 1));
+      barrier_init(&shared.landed, 1);
+      barrier_arrive_expect(&shared.landed, (kSplit - 1) * kTileM * kColumnsEach * 4);
+    }
+    fence_barrier_init();
+  }
+  if constexpr (kClusterSize > 1) {
+    cluster_arrive_relaxed();
+    cluster_wait();
+  } else {
+    __syncthreads();
+  }
+  wait_for_previous_kernel();
+  const Work work = begin(p, memory, shared);
+
+  if (warpgroup == 0) {
+    if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();
+    if (threadIdx.x / 32 == 0 && elect_one()) run_producer(work, &a_map, &b_map, p);
+    __syncwarp();
+  } else {
+    if constexpr (kConsumers > 1) register_increase<kConsumerRegisters>();
+    run_consumer(work, warpgroup - 1, &d_map, buffers, shared, p);
+  }
+  if constexpr (kClusterM * kClusterN > 1) {  // others may still arrive at our barriers
+    cluster_arrive_relaxed();
+    cluster_wait();
+  }
+}
