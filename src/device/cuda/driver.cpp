@@ -89,9 +89,11 @@ void check(CUresult result, const char* what) {
   const char* text = nullptr;
   driver().get_error_name(result, &error);
   driver().get_error_string(result, &text);
-  throw DeviceError(fmt::format("{}: {} ({})", what,
-                                error == nullptr ? "unknown CUDA error" : error,
-                                text == nullptr ? "no text" : text));
+  const auto message =
+      fmt::format("{}: {} ({})", what, error == nullptr ? "unknown CUDA error" : error,
+                  text == nullptr ? "no text" : text);
+  if (result == CUDA_ERROR_OUT_OF_MEMORY) throw OutOfMemory(message);
+  throw DeviceError(message);
 }
 
 CUcontext primary_context(int ordinal) {

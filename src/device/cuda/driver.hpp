@@ -61,6 +61,8 @@ struct Driver {
 
   Entry<PFN_cuMemAlloc_v3020> mem_alloc{"cuMemAlloc", 3020};
   Entry<PFN_cuMemFree_v3020> mem_free{"cuMemFree", 3020};
+  Entry<PFN_cuMemHostAlloc_v2020> mem_host_alloc{"cuMemHostAlloc", 2020};
+  Entry<PFN_cuMemFreeHost_v2000> mem_free_host{"cuMemFreeHost", 2000};
   Entry<PFN_cuMemGetInfo_v3020> mem_get_info{"cuMemGetInfo", 3020};
   Entry<PFN_cuMemcpyHtoDAsync_v3020> memcpy_to_device{"cuMemcpyHtoDAsync", 3020};
   Entry<PFN_cuMemcpyDtoHAsync_v3020> memcpy_to_host{"cuMemcpyDtoHAsync", 3020};
@@ -77,6 +79,7 @@ struct Driver {
   Entry<PFN_cuStreamEndCapture_v10000> stream_end_capture{"cuStreamEndCapture", 10000};
   Entry<PFN_cuGraphInstantiateWithFlags_v11040> graph_instantiate{"cuGraphInstantiateWithFlags",
                                                                   11040};
+  Entry<PFN_cuGraphUpload_v11010> graph_upload{"cuGraphUpload", 11010};
   Entry<PFN_cuGraphLaunch_v10000> graph_launch{"cuGraphLaunch", 10000};
   Entry<PFN_cuGraphExecDestroy_v10000> graph_exec_destroy{"cuGraphExecDestroy", 10000};
   Entry<PFN_cuGraphDestroy_v10000> graph_destroy{"cuGraphDestroy", 10000};
@@ -93,7 +96,8 @@ const Driver& driver();
 /// Null when there is no usable driver or no GPU; `why` (may be null) then gets the reason.
 const Driver* find_driver(std::string* why = nullptr);
 
-/// Throws DeviceError, "<what>: CUDA_ERROR_... (text)", unless the call succeeded.
+/// Throws DeviceError, "<what>: CUDA_ERROR_... (text)", unless the call succeeded; OutOfMemory when
+/// that was the reason.
 void check(CUresult result, const char* what);
 
 /// The primary context of a device: the one that PyTorch and the CUDA runtime use. Retained on

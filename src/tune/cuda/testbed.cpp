@@ -1,12 +1,279 @@
 #include "tune/testbed.hpp"
 
-#include <gemwright/errors.hpp>
+#include "device/cuda/memory.hpp"
+#include "device/cuda/nvml.hpp"
+#include "device/profile.hpp"
+#include "problem/extent.hpp"
+#include "tune/random.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 namespace gemwright::tune {
+namespace {
 
-std::unique_ptr<Testbed> make_cuda_testbed(const Problem&, const Device& device,
-                                           const TestbedOptions&) {
-  throw DeviceError("tuning on " + device.name() + " is not built in");
+using cuda::Buffer;
+using cuda::check;
+using cuda::CurrentContext;
+using cuda::driver;
+using cuda::Event;
+using cuda::Graph;
+using cuda::OwnStream;
+
+constexpr std::size_t kAlignment = 4096;
+// Runs before the timed ones: the device is busy with them while the host enqueues the rest, so
+// that no gap of the host's is timed. They also leave the activations warm.
+constexpr int kLeadRuns = 8;
+
+std::size_t round_up(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// An operand's storage, placed as base_offset says, and `copies` of it at equal distances.
+struct Storage {
+  Buffer buffer;
+  CUdeviceptr base = 0;  // of the first copy's elements
+  std::size_t bytes = 0;
+  std::size_t pitch = 0;
+
+  Storage() = default;
+  Storage(int ordinal, std::size_t size, std::size_t offset, std::size_t guard, int copies)
+      : bytes(size), pitch(round_up(size + offset)) {
+    buffer = Buffer(ordinal, 2 * guard + copies * pitch + kAlignment);
+    base = round_up(buffer.address()) + guard + offset;
+  }
+  void* copy(int index) const {
+    return bytes == 0 ? nullptr : reinterpret_cast<void*>(base + index * pitch);
+  }
+};
+
+class CudaTestbed;
+
+class CudaRotation final : public Rotation {
+ public:
+  CudaRotation(const CudaTestbed& testbed, std::shared_ptr<const Kernel> kernel, int first,
+               int runs);
+  double seconds() override;
+
+ private:
+  const OwnStream& stream_;
+  std::shared_ptr<const Kernel> kernel_;
+  Buffer workspace_;
+  std::optional<Graph> lead_;
+  std::optional<Graph> timed_;
+  Event start_;
+  Event end_;
+};
+
+class CudaTestbed final : public Testbed {
+ public:
+  CudaTestbed(const Problem& problem, const Device& device, const TestbedOptions& options);
+
+  int copies() const override { return copies_; }
+  void poison() override;
+  void run(const Kernel& kernel, bool fresh) override;
+  std::span<const std::byte> output() override;
+  std::unique_ptr<Rotation> rotation(std::shared_ptr<const Kernel> kernel, int runs) override;
+  double clock_ghz() override { return cuda::sm_clock_ghz(ordinal_); }
+
+  int ordinal() const { return ordinal_; }
+  const Problem& problem() const { return problem_; }
+  const OwnStream& stream() const { return stream_; }
+  void zero(const Buffer& buffer) const;
+  void enqueue(const Kernel& kernel, int copy, void* workspace) const;
+
+ private:
+  int copies_for(const TestbedOptions& options, const Device& device) const;
+  Storage filled(const Operand& operand, std::int64_t rows, std::int64_t cols, Input input,
+                 int copies) const;
+  Storage filled_bias() const;
+  void fill(const Storage& storage, DataType type, Input input) const;
+  void fill_packed(const Storage& storage) const;
+  void replicate(const Storage& storage, int copies) const;
+
+  Problem problem_;
+  int ordinal_;
+  OwnStream stream_;
+  int copies_;
+  Storage a_, b_, c_, d_, bias_;
+  Buffer workspace_;
+  std::unique_ptr<cuda::PinnedBuffer> output_;
+  int next_copy_ = 0;
+};
+
+CudaTestbed::CudaTestbed(const Problem& problem, const Device& device,
+                         const TestbedOptions& options)
+    : problem_(problem),
+      ordinal_(device.ordinal()),
+      stream_(device.ordinal()),
+      copies_(copies_for(options, device)) {
+  a_ = filled(problem_.a, problem_.m, problem_.k, Input::a, 1);
+  b_ = filled(problem_.b, problem_.k, problem_.n, Input::b, copies_);
+  if (problem_.c) c_ = filled(*problem_.c, problem_.m, problem_.n, Input::c, 1);
+  if (problem_.bias != Bias::none) bias_ = filled_bias();
+  d_ = Storage(ordinal_, storage_bytes(problem_, problem_.d, problem_.m, problem_.n),
+               base_offset(problem_.d), kGuardBytes, 1);
+  poison();
+}
+
+int CudaTestbed::copies_for(const TestbedOptions& options, const Device& device) const {
+  if (options.copies > 0) return options.copies;
+  const CurrentContext current(ordinal_);
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  check(driver().mem_get_info(&free_bytes, &total_bytes), "cuMemGetInfo");
+  return rotating_copies(problem_, device.profile().cuda.l2_bytes, free_bytes / 2);
+}
+
+Storage CudaTestbed::filled(const Operand& operand, std::int64_t rows, std::int64_t cols,
+                            Input input, int copies) const {
+  const auto bytes = static_cast<std::size_t>(storage_bytes(problem_, operand, rows, cols));
+  Storage storage(ordinal_, bytes, base_offset(operand), 0, copies);
+  if (bytes == 0) return storage;
+  if (operand.packed) {
+    fill_packed(storage);
+  } else {
+    fill(storage, operand.type, input);
+  }
+  replicate(storage, copies);
+  return storage;
+}
+
+Storage CudaTestbed::filled_bias() const {
+  const std::int64_t entries = problem_.bias == Bias::per_row ? problem_.m : problem_.n;
+  Storage storage(ordinal_, entries * size_bytes(problem_.bias_type), 0, 0, 1);
+  fill(storage, problem_.bias_type, Input::bias);
+  return storage;
+}
+
+// One period from the host; then what is there doubles itself.
+void CudaTestbed::fill(const Storage& storage, DataType type, Input input) const {
+  const CurrentContext current(ordinal_);
+  const auto period = random_period(type, input, input_scale(problem_, input));
+  std::size_t done = std::min(period.size(), storage.bytes);
+  check(driver().memcpy_to_device(storage.base, period.data(), done, stream_.handle()),
+        "cuMemcpyHtoDAsync");
+  while (done < storage.bytes) {
+    const std::size_t count = std::min(done, storage.bytes - done);
+    check(driver().memcpy_on_device(storage.base + done, storage.base, count, stream_.handle()),
+          "cuMemcpyDtoDAsync");
+    done += count;
+  }
+  stream_.synchronize();  // the period is this function's
+}
+
+void CudaTestbed::fill_packed(const Storage& storage) const {
+  const auto elements = problem_.k * problem_.n;
+  const auto type = problem_.b.type;
+  Problem plain = problem_;
+  plain.b = {.type = type, .row_stride = problem_.n, .col_stride = 1};
+  std::vector<std::byte> values(static_cast<std::size_t>(elements * size_bytes(type)));
+  fill_random(values.data(), 0, elements, type,
+              random_period(type, Input::b, input_scale(problem_, Input::b)));
+  std::vector<std::byte> packed(storage.bytes + 64);
+  auto* aligned = packed.data() + 64 - reinterpret_cast<std::uintptr_t>(packed.data()) % 64;
+  pack_weights(plain, values.data(), aligned);
+  const CurrentContext current(ordinal_);
+  check(driver().memcpy_to_device(storage.base, aligned, storage.bytes, stream_.handle()),
+        "cuMemcpyHtoDAsync");
+  stream_.synchronize();
+}
+
+void CudaTestbed::replicate(const Storage& storage, int copies) const {
+  const CurrentContext current(ordinal_);
+  for (int i = 1; i < copies; ++i) {
+    check(driver().memcpy_on_device(storage.base + i * storage.pitch, storage.base, storage.bytes,
+                                    stream_.handle()),
+          "cuMemcpyDtoDAsync");
+  }
+  stream_.synchronize();
+}
+
+void CudaTestbed::poison() {
+  const CurrentContext current(ordinal_);
+  check(driver().memset_bytes(d_.base - kGuardBytes, std::to_integer<unsigned char>(kPoison),
+                              d_.bytes + 2 * kGuardBytes, stream_.handle()),
+        "cuMemsetD8Async");
+  stream_.synchronize();
+}
+
+void CudaTestbed::zero(const Buffer& buffer) const {
+  if (buffer.bytes() == 0) return;
+  const CurrentContext current(ordinal_);
+  check(driver().memset_bytes(buffer.address(), 0, buffer.bytes(), stream_.handle()),
+        "cuMemsetD8Async");
+}
+
+void CudaTestbed::enqueue(const Kernel& kernel, int copy, void* workspace) const {
+  const Operands operands{
+      .a = a_.copy(0), .b = b_.copy(copy), .c = c_.copy(0), .d = d_.copy(0), .bias = bias_.copy(0)};
+  kernel.run(problem_, operands, workspace, Stream{stream_.handle()});
+}
+
+void CudaTestbed::run(const Kernel& kernel, bool fresh) {
+  const std::size_t needed = kernel.workspace_bytes(problem_);
+  if (workspace_.bytes() < needed) {
+    workspace_ = Buffer(ordinal_, needed);
+    fresh = true;
+  }
+  if (fresh) zero(workspace_);
+  enqueue(kernel, 0, workspace_.data());
+  stream_.synchronize();
+}
+
+std::span<const std::byte> CudaTestbed::output() {
+  const std::size_t bytes = d_.bytes + 2 * kGuardBytes;
+  if (output_ == nullptr) output_ = std::make_unique<cuda::PinnedBuffer>(ordinal_, bytes);
+  const CurrentContext current(ordinal_);
+  check(driver().memcpy_to_host(output_->data(), d_.base - kGuardBytes, bytes, stream_.handle()),
+        "cuMemcpyDtoHAsync");
+  stream_.synchronize();
+  return {output_->data(), bytes};
+}
+
+std::unique_ptr<Rotation> CudaTestbed::rotation(std::shared_ptr<const Kernel> kernel, int runs) {
+  auto made = std::make_unique<CudaRotation>(*this, std::move(kernel), next_copy_, runs);
+  next_copy_ = (next_copy_ + runs) % copies_;
+  return made;
+}
+
+CudaRotation::CudaRotation(const CudaTestbed& testbed, std::shared_ptr<const Kernel> kernel,
+                           int first, int runs)
+    : stream_(testbed.stream()),
+      kernel_(std::move(kernel)),
+      start_(testbed.ordinal()),
+      end_(testbed.ordinal()) {
+  const CudaTestbed& bed = testbed;
+  workspace_ = Buffer(bed.ordinal(), kernel_->workspace_bytes(bed.problem()));
+  bed.zero(workspace_);
+  const int copies = bed.copies();
+  const int lead = std::min(runs, kLeadRuns);
+  const auto enqueue = [&](int from, int count) {
+    for (int i = 0; i < count; ++i) {
+      bed.enqueue(*kernel_, ((from + i) % copies + copies) % copies, workspace_.data());
+    }
+  };
+  lead_.emplace(bed.ordinal(), stream_, [&] { enqueue(first - lead, lead); });
+  timed_.emplace(bed.ordinal(), stream_, [&] { enqueue(first, runs); });
+  stream_.synchronize();
+}
+
+double CudaRotation::seconds() {
+  lead_->launch(stream_);
+  start_.record(stream_);
+  timed_->launch(stream_);
+  end_.record(stream_);
+  const double seconds = Event::seconds_between(start_, end_);
+  stream_.synchronize();
+  return seconds;
+}
+
+}  // namespace
+
+std::unique_ptr<Testbed> make_cuda_testbed(const Problem& problem, const Device& device,
+                                           const TestbedOptions& options) {
+  return std::make_unique<CudaTestbed>(problem, device, options);
 }
 
 }  // namespace gemwright::tune
