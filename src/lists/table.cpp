@@ -1,0 +1,207 @@
+#include "lists/table.hpp"
+
+#include <gemwright/errors.hpp>
+
+#include <charconv>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+namespace gemwright::lists {
+namespace {
+
+using nlohmann::json;
+using Cells = std::map<std::string, std::string, std::less<>>;
+
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+constexpr const char* kColumns = "m, n, k, dtype, batch, layout, bias, problem, model, role, count";
+
+bool is_column(std::string_view name) {
+  static const std::set<std::string, std::less<>> known = {
+      "m", "n", "k", "dtype", "batch", "layout", "bias", "problem", "model", "role", "count"};
+  return known.contains(name);
+}
+
+// One line of a table: cells by column; the place is named in errors.
+class Row {
+ public:
+  Row(Cells cells, std::string place) : cells_(std::move(cells)), place_(std::move(place)) {}
+
+  bool has(std::string_view name) const { return cells_.contains(name); }
+
+  std::string text(std::string_view name, const std::string& otherwise = {}) const {
+    const auto found = cells_.find(name);
+    return found == cells_.end() ? otherwise : found->second;
+  }
+
+  std::int64_t size(std::string_view name) const {
+    const std::string given = text(name, "nothing");
+    std::int64_t value = -1;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    const bool whole = error == std::errc() && end == given.data() + given.size();
+    if (!whole || value < 0 || value > kLargestSize) {
+      refuse(name, "a whole number from 0 to " + std::to_string(kLargestSize));
+    }
+    return value;
+  }
+
+  [[noreturn]] void refuse(std::string_view name, const std::string& allowed) const {
+    throw InvalidArgument(place_ + ": " + std::string(name), text(name, "nothing"), allowed);
+  }
+
+ private:
+  Cells cells_;
+  std::string place_;
+};
+
+DataType type_of(const Row& row, const Options& options) {
+  if (!row.has("dtype")) return options.type.value_or(DataType::bf16);
+  try {
+    return parse_data_type(row.text("dtype"));
+  } catch (const InvalidArgument&) {
+    row.refuse("dtype", "f32, f16 or bf16");
+  }
+}
+
+Problem problem_of(const Row& row, std::int64_t m, const Options& options) {
+  const DataType type = type_of(row, options);
+  const std::int64_t n = row.size("n");
+  const std::int64_t k = row.size("k");
+  const std::int64_t batch = row.has("batch") ? row.size("batch") : 1;
+  const std::string layout = row.text("layout", "linear");
+  if (layout != "linear" && layout != "mm") row.refuse("layout", "linear or mm");
+  Problem problem = Problem::bmm(batch, m, n, k, type);
+  if (layout == "linear") {
+    problem.b.row_stride = 1;
+    problem.b.col_stride = k;
+  }
+  const std::string bias = row.text("bias", "none");
+  if (bias != "none" && bias != "row" && bias != "column") {
+    row.refuse("bias", "none, row or column");
+  }
+  if (bias != "none") {
+    problem.bias = bias == "row" ? Bias::per_row : Bias::per_column;
+    problem.bias_type = type;
+  }
+  return problem;
+}
+
+std::vector<Problem> problems_of(const Row& row, const Options& options) {
+  if (row.has("problem")) {
+    try {
+      return {parse_problem(row.text("problem"))};
+    } catch (const InvalidArgument& error) {
+      row.refuse("problem", std::string("a problem's key (") + error.what() + ")");
+    }
+  }
+  std::vector<Problem> problems;
+  const auto rows = row.has("m") ? std::vector{row.size("m")} : options.m;
+  for (const std::int64_t m : rows) problems.push_back(problem_of(row, m, options));
+  return problems;
+}
+
+void add(std::vector<Entry>& all, const Row& row, const Options& options) {
+  const std::int64_t count = row.has("count") ? row.size("count") : 0;
+  for (Problem& problem : problems_of(row, options)) {
+    try {
+      problem.check();
+    } catch (const InvalidArgument& error) {
+      row.refuse("problem", std::string("sizes that make sense (") + error.what() + ")");
+    }
+    all.push_back({row.text("model"), row.text("role"), problem, count});
+  }
+}
+
+std::string trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\"";
+  const std::size_t from = text.find_first_not_of(kSpace);
+  if (from == std::string_view::npos) return {};
+  return std::string(text.substr(from, text.find_last_not_of(kSpace) - from + 1));
+}
+
+std::vector<std::string> split(std::string_view line) {
+  std::vector<std::string> cells;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    cells.push_back(trimmed(line.substr(0, comma)));
+    if (comma == std::string_view::npos) return cells;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+void check_column(const std::string& name, const std::string& place) {
+  if (!is_column(name)) throw InvalidArgument(place + ": column", '"' + name + '"', kColumns);
+}
+
+std::vector<Entry> from_csv(std::string_view text, const Options& options) {
+  std::vector<Entry> all;
+  std::vector<std::string> header;
+  int number = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    const std::string place = "line " + std::to_string(++number);
+    if (trimmed(line).empty() || trimmed(line).front() == '#') continue;
+    const auto cells = split(line);
+    if (header.empty()) {
+      for (const auto& name : cells) check_column(name, place);
+      header = cells;
+      continue;
+    }
+    if (cells.size() > header.size()) {
+      throw InvalidArgument(place, std::to_string(cells.size()) + " cells",
+                            "at most " + std::to_string(header.size()) + ", as in the header");
+    }
+    Cells named;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!cells[i].empty()) named.emplace(header[i], cells[i]);
+    }
+    add(all, Row(std::move(named), place), options);
+  }
+  return all;
+}
+
+Row row_of(const json& item, const std::string& place) {
+  if (item.is_string()) return {{{"problem", item.get<std::string>()}}, place};
+  if (!item.is_object()) throw InvalidArgument(place, item.type_name(), "an object or a key");
+  constexpr auto kReplace = json::error_handler_t::replace;
+  Cells cells;
+  for (const auto& [name, value] : item.items()) {
+    check_column(name, place);
+    if (value.is_null()) continue;
+    cells.emplace(
+        name, value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, kReplace));
+  }
+  return {std::move(cells), place};
+}
+
+std::vector<Entry> from_json(std::string_view text, const Options& options) {
+  json list;
+  try {
+    list = json::parse(text);
+  } catch (const json::parse_error& error) {
+    throw InvalidArgument("list", error.what(), "JSON");
+  }
+  if (!list.is_array()) throw InvalidArgument("list", list.type_name(), "a JSON array");
+  std::vector<Entry> all;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    add(all, row_of(list[i], "item " + std::to_string(i)), options);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<Entry> from_table(std::string_view text, const Options& options) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  const bool json_text =
+      first != std::string_view::npos && (text[first] == '[' || text[first] == '{');
+  auto all = merged(json_text ? from_json(text, options) : from_csv(text, options));
+  if (all.empty()) throw InvalidArgument("list", "no problems", "at least one");
+  return all;
+}
+
+}  // namespace gemwright::lists

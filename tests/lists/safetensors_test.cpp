@@ -1,0 +1,119 @@
+#include "lists/safetensors.hpp"
+
+#include <gemwright/errors.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::lists {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Safetensors : public testing::Test {
+ protected:
+  Safetensors() {
+    std::string name = (fs::temp_directory_path() / "gemwright-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~Safetensors() override { fs::remove_all(folder_); }
+
+  // `claimed` stands in the length field; the data that the header speaks of is not there.
+  fs::path write(const std::string& name, const std::string& header, std::uint64_t claimed) const {
+    std::ofstream out(folder_ / name, std::ios::binary);
+    for (int i = 0; i < 8; ++i) out.put(static_cast<char>(claimed >> (8 * i)));
+    out << header;
+    return folder_ / name;
+  }
+  fs::path write(const std::string& name, const std::string& header) const {
+    return write(name, header, header.size());
+  }
+
+  std::string refusal(const fs::path& path, const Options& options = {}) const {
+    try {
+      from_safetensors(path, options);
+    } catch (const InvalidArgument& error) {
+      return error.what();
+    }
+    return "taken";
+  }
+
+  fs::path folder_;
+};
+
+std::string tensor(const std::string& name, const std::string& type, const std::string& shape) {
+  return '"' + name + R"(": {"dtype": ")" + type + R"(", "shape": )" + shape +
+         R"(, "data_offsets": [0, 0]})";
+}
+
+std::string block(int layer) {
+  const std::string prefix = "model.layers." + std::to_string(layer);
+  return tensor(prefix + ".mlp.down_proj.weight", "BF16", "[64, 128]") + "," +
+         tensor(prefix + ".mlp.up_proj.weight", "BF16", "[128, 64]") + "," +
+         tensor(prefix + ".norm.weight", "BF16", "[64]");
+}
+
+TEST_F(Safetensors, TakesTheLinearLayersOfAStackTogether) {
+  const auto file =
+      write("a.safetensors", "{" + tensor("model.embed_tokens.weight", "BF16", "[1000, 64]") + "," +
+                                 block(0) + "," + block(1) + R"(, "__metadata__": {"a": "b"}})");
+  Options options;
+  options.m = {1, 8};
+  const auto entries = from_safetensors(file, options);
+  ASSERT_EQ(entries.size(), 4U);
+  EXPECT_EQ(entries[0].role, "model.layers.*.mlp.down_proj");
+  EXPECT_EQ(entries[0].count, 2);
+  EXPECT_EQ(entries[0].model, folder_.filename().string());
+  EXPECT_EQ(entries[1].problem, Problem::linear(8, 64, 128, DataType::bf16));
+}
+
+TEST_F(Safetensors, TakesAFolderOfShards) {
+  write("a.safetensors", "{" + block(0) + "}");
+  write("b.safetensors", "{" + tensor("lm_head.weight", "F16", "[1000, 64]") + "}");
+  const auto entries = from_safetensors(folder_, {});
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(entries[2].problem, Problem::linear(1, 1000, 64, DataType::f16));
+}
+
+TEST_F(Safetensors, TakesAnIndex) {
+  write("a.safetensors", "{" + block(0) + "}");
+  write("other.safetensors", "{" + tensor("other.weight", "F16", "[7, 7]") + "}");
+  const auto index = folder_ / "model.safetensors.index.json";
+  std::ofstream(index) << R"({"weight_map": {"x": "a.safetensors", "y": "a.safetensors"}})";
+  EXPECT_EQ(from_safetensors(index, {}).size(), 2U);
+  std::ofstream(index) << R"({"weight_map": {"x": "../a.safetensors"}})";
+  EXPECT_NE(refusal(index).find("file name without folders"), std::string::npos);
+  std::ofstream(index) << R"({"weights": {}})";
+  EXPECT_NE(refusal(index).find("weight_map"), std::string::npos);
+}
+
+TEST_F(Safetensors, RefusesWhatIsNone) {
+  EXPECT_NE(refusal(folder_ / "none").find("no such file"), std::string::npos);
+  EXPECT_NE(refusal(folder_).find("no .safetensors file"), std::string::npos);
+  std::ofstream(folder_ / "short") << "abc";
+  EXPECT_NE(refusal(folder_ / "short").find("fewer than 8 bytes"), std::string::npos);
+  EXPECT_NE(refusal(write("long", "{}", 1000)).find("a header of 1000 bytes"), std::string::npos);
+  EXPECT_NE(refusal(write("huge", "{}", ~0ULL)).find("a header of"), std::string::npos);
+  EXPECT_NE(refusal(write("bad", "{\"a\": ")).find("parse error"), std::string::npos);
+  EXPECT_NE(refusal(write("array", "[]")).find("given array"), std::string::npos);
+  EXPECT_NE(refusal(write("f8", "{" + tensor("a.weight", "F8_E4M3", "[4, 4]") + "}"))
+                .find("no 2-D weight"),
+            std::string::npos);
+  EXPECT_NE(refusal(write("negative", "{" + tensor("a", "BF16", "[-4, 4]") + "}")).find("a.shape"),
+            std::string::npos);
+  EXPECT_NE(refusal(write("untyped", R"({"a": {"shape": [4, 4]}})")).find("a.dtype"),
+            std::string::npos);
+}
+
+TEST_F(Safetensors, DoesNotGuessTensorParallelism) {
+  Options options;
+  options.tensor_parallel = 2;
+  EXPECT_NE(refusal(write("a.safetensors", "{" + block(0) + "}"), options).find("degree"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace gemwright::lists

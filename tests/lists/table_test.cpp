@@ -1,0 +1,76 @@
+#include "lists/table.hpp"
+
+#include <gemwright/errors.hpp>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::lists {
+namespace {
+
+std::string refusal(const std::string& text) {
+  try {
+    from_table(text, {});
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "taken";
+}
+
+TEST(Table, ReadsCsv) {
+  const auto entries = from_table(
+      "# shapes of mine\n"
+      "m, n, k, dtype, role, layout, bias, batch, count\r\n"
+      "16, 4096, 1024, f16, mine, linear, , , 3\r\n"
+      "\n"
+      "7, 32, 64, , , mm, column, 4,\n",
+      {});
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].problem, Problem::linear(16, 4096, 1024, DataType::f16));
+  EXPECT_EQ(entries[0].role, "mine");
+  EXPECT_EQ(entries[0].count, 3);
+  Problem batched = Problem::bmm(4, 7, 32, 64, DataType::bf16);
+  batched.bias = Bias::per_column;
+  batched.bias_type = DataType::bf16;
+  EXPECT_EQ(entries[1].problem, batched);
+}
+
+TEST(Table, ReadsJson) {
+  const Problem problem = Problem::mm(3, 5, 7, DataType::f32);
+  const auto entries = from_table(
+      R"([{"m": 16, "n": 32, "k": 64, "dtype": "torch.float32", "model": "x"},
+          ")" +
+          key(problem) + R"(", {"problem": ")" + key(problem) + R"(", "role": "r"}])",
+      {});
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].problem, Problem::linear(16, 32, 64, DataType::f32));
+  EXPECT_EQ(entries[1].problem, problem);
+  EXPECT_EQ(entries[1].role, "r");
+}
+
+TEST(Table, TakesMFromTheOptionsWhenItHasNone) {
+  Options options;
+  options.m = {1, 2, 3};
+  EXPECT_EQ(from_table("n,k\n32,64\n", options).size(), 3U);
+}
+
+TEST(Table, RefusesWithThePlace) {
+  EXPECT_EQ(refusal("m,n,k\n1,x,3\n"),
+            "line 2: n: given x; allowed: a whole number from 0 to 2147483648");
+  EXPECT_EQ(refusal("m,n,k\n1,2\n"),
+            "line 2: k: given nothing; allowed: a whole number from 0 to 2147483648");
+  EXPECT_EQ(refusal("m,n,k\n1,2,3,4\n"),
+            "line 2: given 4 cells; allowed: at most 3, as in the header");
+  EXPECT_EQ(refusal("m,n,q\n").rfind("line 1: column: given \"q\"", 0), 0U);
+  EXPECT_EQ(refusal("m,n,k,dtype\n1,2,3,int4\n"),
+            "line 2: dtype: given int4; allowed: f32, f16 or bf16");
+  EXPECT_EQ(refusal(R"([{"m": 1, "n": 2, "k": 3}, {"m": -1, "n": 2, "k": 3}])"),
+            "item 1: m: given -1; allowed: a whole number from 0 to 2147483648");
+  EXPECT_EQ(refusal(R"([5])").rfind("item 0: given number", 0), 0U);
+  EXPECT_EQ(refusal(R"(["m=1 nonsense"])").rfind("item 0: problem", 0), 0U);
+  EXPECT_EQ(refusal(R"({"m": 1})"), "list: given object; allowed: a JSON array");
+  EXPECT_EQ(refusal("[").rfind("list: given", 0), 0U);
+  EXPECT_EQ(refusal(""), "list: given no problems; allowed: at least one");
+}
+
+}  // namespace
+}  // namespace gemwright::lists
