@@ -1,8 +1,8 @@
 // GEMM on the tensor cores of sm_80 and newer: mma.sync fed by cp.async through a ring of stages.
 //
 // The preamble gives: kType (of A and B; kF32 is computed as tf32), kMajorA, kMajorB, kCopyA,
-// kCopyB (see TileLoader's kBytes), kTileM, kTileN, kTileK, kWarpsM, kWarpsN, kStages, kMinCtas,
-// and of the epilogue kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias.
+// kCopyB (see TileLoader's kBytes), kTileM, kTileN, kTileK, kWarpsM, kWarpsN, kWarpsK,
+// kStages, and of the epilogue kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias.
 #include "epilogue.cuh"
 #include "mma_mainloop.cuh"
 #include "reduce.cuh"
@@ -11,8 +11,8 @@
 
 namespace gemwright_device {
 
-using Mainloop =
-    MmaMainloop<kType, kMajorA, kMajorB, kTileM, kTileN, kTileK, kWarpsM, kWarpsN, kStages>;
+using Mainloop = MmaMainloop<kType, kMajorA, kMajorB, kTileM, kTileN, kTileK, kWarpsM, kWarpsN,
+                             kWarpsK, kStages>;
 using Output = Epilogue<kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias>;
 
 /// Stores a warp's accumulators, kTogether (1 or 4) blocks of 8 columns at a time.
@@ -45,7 +45,7 @@ __device__ __forceinline__ void store(const GemmParams& p, int batch, int row, i
   }
 }
 
-extern "C" __global__ void __launch_bounds__(Mainloop::kThreads, kMinCtas)
+extern "C" __global__ void __launch_bounds__(Mainloop::kThreads, 1)
     gemm_mma(const __grid_constant__ GemmParams p) {
   extern __shared__ __align__(128) unsigned char stages[];
   __shared__ unsigned arrival;
@@ -67,11 +67,13 @@ extern "C" __global__ void __launch_bounds__(Mainloop::kThreads, kMinCtas)
   Mainloop product;
   product.run(a, b, range.end - range.begin, shared_address(stages), warp, lane);
 
-  if (p.splits > 1 && !reduce_splits<Mainloop::kThreads>(
+  constexpr int kHolders = Mainloop::kThreads / kWarpsK;
+  if (p.splits > 1 && !reduce_splits<kHolders>(
                           p, tile.linear, tile.split, thread,
                           reinterpret_cast<float(&)[Mainloop::kValues]>(product.acc), &arrival)) {
     return;
   }
+  if (!Mainloop::holds_sums(warp)) return;
   constexpr int kTogether = kWidth > 2 && Mainloop::kBlocksN % 4 == 0 ? 4 : 1;
   store<kTogether>(p, tile.batch, tile.m * kTileM + warp % kWarpsM * Mainloop::kWarpM,
                    tile.n * kTileN + warp / kWarpsM * Mainloop::kWarpN, lane, product);

@@ -20,6 +20,11 @@ struct Fragments {
   static constexpr bool kOdd = kRows % 16 != 0;
   static constexpr int kSteps = kTileK / (32 / Tile::kSize);
 
+  /// Bytes from a tile's first step to another one (a multiple of 4 steps along K).
+  static __device__ __forceinline__ unsigned step_offset(int step) {
+    return step * (kMajor == kAlongK ? 32 : 32 / Tile::kSize * Tile::kPitch);
+  }
+
   /// x[i][half]: 8 rows i, half of the step.
   unsigned x[kRows / 8][2];
 

@@ -7,11 +7,12 @@
 
 namespace gemwright_device {
 
-/// Shape of a CTA's work. Each of kWarpsM x kWarpsN warps computes an equal part of the tile.
+/// Shape of a CTA's work. Each of kWarpsM x kWarpsN warps computes an equal part of the tile, for
+/// an equal part of every k-tile where kWarpsK of them share it.
 template <int kType, int kMajorA, int kMajorB, int kTileM, int kTileN, int kTileK, int kWarpsM,
-          int kWarpsN, int kStages>
+          int kWarpsN, int kWarpsK, int kStages>
 struct MmaMainloop {
-  static constexpr int kThreads = 32 * kWarpsM * kWarpsN;
+  static constexpr int kThreads = 32 * kWarpsM * kWarpsN * kWarpsK;
   static constexpr int kWarpM = kTileM / kWarpsM;
   static constexpr int kWarpN = kTileN / kWarpsN;
   static constexpr int kBlocksM = kWarpM / kRowsA;
@@ -21,9 +22,11 @@ struct MmaMainloop {
   using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kWarpN>;
   static constexpr int kBytesA = FragmentsA::Tile::kBytes;
   static constexpr int kStageBytes = kBytesA + FragmentsB::Tile::kBytes;
-  static constexpr int kSteps = FragmentsA::kSteps;
+  static constexpr int kSteps = FragmentsA::kSteps / kWarpsK;
   static_assert(kWarpM % kRowsA == 0 && kWarpN % kRowsB == 0);
   static_assert(kSteps % 2 == 0 && kStages >= 2);
+  // A part of K begins where the swizzle does.
+  static_assert(kWarpsK == 1 || kSteps % 4 == 0);
 
   float acc[kBlocksM][kBlocksN][4];
 
@@ -34,7 +37,10 @@ struct MmaMainloop {
   __device__ __forceinline__ void run(LoaderA& a, LoaderB& b, int count, unsigned shared, int warp,
                                       int lane) {
     const int row_m = warp % kWarpsM * kWarpM;
-    const int row_n = warp / kWarpsM * kWarpN;
+    const int row_n = warp / kWarpsM % kWarpsN * kWarpN;
+    const int part = warp / (kWarpsM * kWarpsN) * kSteps;
+    const unsigned part_a = FragmentsA::step_offset(part);
+    const unsigned part_b = kBytesA + FragmentsB::step_offset(part);
 #pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) {
       if (i < count) {
@@ -54,8 +60,8 @@ struct MmaMainloop {
     const unsigned end = shared + kStages * kStageBytes;
     copy_wait<kStages - 2>();
     __syncthreads();
-    fragments_a[0].load(slot, row_m, 0, lane);
-    fragments_b[0].load(slot + kBytesA, row_n, 0, lane);
+    fragments_a[0].load(slot + part_a, row_m, 0, lane);
+    fragments_b[0].load(slot + part_b, row_n, 0, lane);
 
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
@@ -73,8 +79,8 @@ struct MmaMainloop {
           __syncthreads();
         }
         const int next = (step + 1) % kSteps;
-        fragments_a[(step + 1) % 2].load(slot, row_m, next, lane);
-        fragments_b[(step + 1) % 2].load(slot + kBytesA, row_n, next, lane);
+        fragments_a[(step + 1) % 2].load(slot + part_a, row_m, next, lane);
+        fragments_b[(step + 1) % 2].load(slot + part_b, row_n, next, lane);
         if (step == 0) {
           if (more) {
             a.start(free_slot);
@@ -86,9 +92,47 @@ struct MmaMainloop {
       }
     }
     copy_wait<0>();
+    if constexpr (kWarpsK > 1) add_parts(shared, warp, lane);
+  }
+
+  /// Whether a warp has the sums of the tile, or only lent its part of K.
+  static __device__ __forceinline__ bool holds_sums(int warp) {
+    return warp < kWarpsM * kWarpsN;
   }
 
  private:
+  /// The parts of K come together in the first warps, in order.
+  __device__ __forceinline__ void add_parts(unsigned shared, int warp, int lane) {
+    constexpr int kTileWarps = kWarpsM * kWarpsN;
+    static_assert((kWarpsK - 1) * kTileWarps * kValues * 128 <= kStages * kStageBytes);
+    auto at = [&](int from, int i, int j) {
+      return shared + 16 * (((from * kBlocksM + i) * kBlocksN + j) * 32 + lane);
+    };
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < kBlocksN; ++j) {
+        if (!holds_sums(warp)) store_shared(at(warp - kTileWarps, i, j), acc[i][j]);
+      }
+    }
+    __syncthreads();
+    if (!holds_sums(warp)) return;
+#pragma unroll
+    for (int part = 0; part < kWarpsK - 1; ++part) {
+#pragma unroll
+      for (int i = 0; i < kBlocksM; ++i) {
+#pragma unroll
+        for (int j = 0; j < kBlocksN; ++j) {
+          float x[4];
+          load_shared(x, at(part * kTileWarps + warp, i, j));
+#pragma unroll
+          for (int r = 0; r < 4; ++r) acc[i][j][r] += x[r];
+        }
+      }
+    }
+  }
+
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {

@@ -62,6 +62,19 @@ __device__ __forceinline__ unsigned load_shared(unsigned address) {
   return x;
 }
 
+__device__ __forceinline__ void store_shared(unsigned address, const float (&x)[4]) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(x[0]), "f"(x[1]),
+               "f"(x[2]), "f"(x[3])
+               : "memory");
+}
+
+__device__ __forceinline__ void load_shared(float (&x)[4], unsigned address) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
+               : "r"(address)
+               : "memory");
+}
+
 /// Four floats past the L1 cache, which may hold what another CTA has since overwritten.
 __device__ __forceinline__ float4 load_partial(const float4* p) {
   float4 x;

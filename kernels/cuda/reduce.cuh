@@ -11,7 +11,8 @@ namespace gemwright_device {
 /// Workspace floats of one tile: kThreads * kValues a split.
 ///
 /// `flag` is a word of shared memory. Returns true in the CTA that has the whole sum in `acc` and
-/// goes on to the epilogue. Called by all threads; `tile` is the same for every split.
+/// goes on to the epilogue. Called by all threads, of which those up to kThreads hold values;
+/// `tile` is the same for every split.
 template <int kThreads, int kValues>
 __device__ __forceinline__ bool reduce_splits(const GemmParams& p, int tile, int split, int thread,
                                               float (&acc)[kValues], unsigned* flag) {
@@ -23,15 +24,18 @@ __device__ __forceinline__ bool reduce_splits(const GemmParams& p, int tile, int
   auto* partials = static_cast<float4*>(p.workspace) +
                    static_cast<long long>(tile) * p.splits * kVectors * kThreads + thread;
   const long long pitch = kVectors * kThreads;
+  const bool holds = thread < kThreads;
+  if (holds) {
 #pragma unroll
-  for (int i = 0; i < kVectors; ++i) {
-    store_partial(partials + split * pitch + i * kThreads,
-                  {acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]});
+    for (int i = 0; i < kVectors; ++i) {
+      store_partial(partials + split * pitch + i * kThreads,
+                    {acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]});
+    }
   }
   __syncthreads();
   if (thread == 0) *flag = count_arrival(p.counters + tile, static_cast<unsigned>(p.splits - 1));
   __syncthreads();
-  if (*flag != static_cast<unsigned>(p.splits - 1)) return false;
+  if (*flag != static_cast<unsigned>(p.splits - 1) || !holds) return false;
 
 #pragma unroll
   for (int i = 0; i < kValues; ++i) acc[i] = 0;

@@ -6,10 +6,18 @@ namespace gemwright::families {
 
 // One line a family, each defined in its own folder.
 const Family& cpu_reference();
+#ifdef GEMWRIGHT_CUDA
+const Family& cuda_mma();
+const Family& cuda_simt();
+#endif
 
 std::span<const Family* const> all() {
   static const std::array families = {
       &cpu_reference(),
+#ifdef GEMWRIGHT_CUDA
+      &cuda_mma(),
+      &cuda_simt(),
+#endif
   };
   return families;
 }

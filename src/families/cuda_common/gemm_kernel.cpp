@@ -1,0 +1,136 @@
+#include "families/cuda_common/gemm_kernel.hpp"
+
+#include "cuda/params.cuh"
+#include "families/cuda_common/layout.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace gemwright {
+namespace {
+
+using cuda_layout::tiles_of;
+using gemwright_device::GemmParams;
+using gemwright_device::kCounterBytes;
+using gemwright_device::kMaxCounters;
+
+// Past the largest grid it need not be exact: those are refused.
+std::int64_t output_tiles(const Problem& problem, const TileLaunch& launch) {
+  const std::int64_t m = launch.swap ? problem.n : problem.m;
+  const std::int64_t n = launch.swap ? problem.m : problem.n;
+  const std::int64_t tiles = tiles_of(m, launch.tile_m) * tiles_of(n, launch.tile_n);
+  return tiles > std::numeric_limits<int>::max() ? tiles : tiles * problem.batch;
+}
+
+GemmParams fill(const Problem& p, const Operands& operands, void* workspace) {
+  GemmParams q{};
+  q.a = operands.a;
+  q.b = operands.b;
+  q.c = operands.c;
+  q.d = operands.d;
+  q.bias = operands.bias;
+  q.counters = static_cast<unsigned*>(workspace);
+  q.workspace = static_cast<char*>(workspace) + (workspace != nullptr ? kCounterBytes : 0);
+  q.a_row = p.a.row_stride, q.a_col = p.a.col_stride, q.a_batch = p.a.batch_stride;
+  q.b_row = p.b.row_stride, q.b_col = p.b.col_stride, q.b_batch = p.b.batch_stride;
+  q.d_row = p.d.row_stride, q.d_col = p.d.col_stride, q.d_batch = p.d.batch_stride;
+  if (p.c) q.c_row = p.c->row_stride, q.c_col = p.c->col_stride, q.c_batch = p.c->batch_stride;
+  q.m = static_cast<int>(p.m);
+  q.n = static_cast<int>(p.n);
+  q.k = static_cast<int>(p.k);
+  q.batch = static_cast<int>(p.batch);
+  q.alpha = p.alpha;
+  q.beta = p.beta;
+  return q;
+}
+
+// D^T = B^T A^T. Which way a bias goes is compiled in.
+void transpose(GemmParams& q) {
+  std::swap(q.m, q.n);
+  std::swap(q.a, q.b);
+  std::swap(q.a_row, q.b_col);
+  std::swap(q.a_col, q.b_row);
+  std::swap(q.a_batch, q.b_batch);
+  std::swap(q.c_row, q.c_col);
+  std::swap(q.d_row, q.d_col);
+}
+
+class GemmKernel final : public Kernel {
+ public:
+  GemmKernel(const CudaFamily& family, const Device& device, const Configuration& configuration,
+             const TileLaunch& launch, const compile::Source& source,
+             const compile::Compiled& compiled)
+      : family_(family),
+        device_(device),
+        configuration_(configuration),
+        launch_(launch),
+        preamble_(source.preamble),
+        report_(compiled.report),
+        loaded_(cuda::LoadedKernel::load(device, compiled, source.kernel_name,
+                                         static_cast<unsigned>(launch.shared_bytes))) {}
+
+  bool serves(const Problem& problem) const override {
+    return !family_.refuse(problem, device_) && grid_size(problem, launch_) > 0 &&
+           family_.source(problem, device_, configuration_).preamble == preamble_;
+  }
+
+  std::size_t workspace_bytes(const Problem& problem) const override {
+    const int splits = effective_splits(problem, launch_);
+    if (splits == 1) return 0;
+    return kCounterBytes + static_cast<std::size_t>(output_tiles(problem, launch_)) *
+                               static_cast<std::size_t>(splits * launch_.tile_m * launch_.tile_n) *
+                               sizeof(float);
+  }
+
+  void run(const Problem& problem, const Operands& operands, void* workspace,
+           Stream stream) const override {
+    GemmParams params = fill(problem, operands, workspace);
+    params.splits = effective_splits(problem, launch_);
+    params.group = launch_.group;
+    if (launch_.swap) transpose(params);
+    const auto grid = static_cast<unsigned>(output_tiles(problem, launch_) * params.splits);
+    void* arguments[] = {&params};
+    loaded_->launch({.grid = {grid, 1, 1},
+                     .threads = static_cast<unsigned>(launch_.threads),
+                     .shared_bytes = static_cast<unsigned>(launch_.shared_bytes)},
+                    arguments, stream);
+  }
+
+  const BuildReport& report() const override { return report_; }
+
+ private:
+  const CudaFamily& family_;
+  Device device_;
+  Configuration configuration_;
+  TileLaunch launch_;
+  std::string preamble_;
+  BuildReport report_;
+  std::shared_ptr<const cuda::LoadedKernel> loaded_;
+};
+
+}  // namespace
+
+int effective_splits(const Problem& problem, const TileLaunch& launch) {
+  if (launch.splits <= 1 || output_tiles(problem, launch) > kMaxCounters) return 1;
+  const std::int64_t steps = tiles_of(problem.k, launch.tile_k);
+  return static_cast<int>(std::clamp<std::int64_t>(steps, 1, launch.splits));
+}
+
+std::int64_t grid_size(const Problem& problem, const TileLaunch& launch) {
+  const std::int64_t tiles = output_tiles(problem, launch);
+  if (tiles > std::numeric_limits<int>::max()) return 0;
+  const std::int64_t size = tiles * effective_splits(problem, launch);
+  return size > std::numeric_limits<int>::max() ? 0 : size;
+}
+
+std::shared_ptr<const Kernel> make_gemm_kernel(const CudaFamily& family, const Problem& problem,
+                                               const Device& device,
+                                               const Configuration& configuration,
+                                               const TileLaunch& launch) {
+  const compile::Source source = family.source(problem, device, configuration);
+  return std::make_shared<GemmKernel>(family, device, configuration, launch, source,
+                                      compile::compile(source));
+}
+
+}  // namespace gemwright

@@ -1,0 +1,57 @@
+// How the operands of a problem look to a CUDA kernel: majors, widths, and the preamble's lines.
+#pragma once
+
+#include <gemwright/problem.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace gemwright::cuda_layout {
+
+/// Largest dimension that kernels take: tile edges and steps are added to it in 32 bits.
+inline constexpr std::int64_t kMaxSize = (std::int64_t{1} << 31) - 4096;
+
+/// Why no CUDA kernel of ours takes the problem; nothing when they do.
+std::optional<std::string> refuse_sizes(const Problem& problem);
+
+/// D^T = B^T A^T, for kernels that want the weight on the side of A.
+Problem transposed(const Problem& problem);
+
+/// Which dimension of A or B is contiguous in shared memory (and, where its stride is 1, in
+/// memory). The numbers are those of kernels/cuda/shared_tile.cuh.
+enum class Major : int { along_k = 0, along_rows = 1 };
+
+/// One input as a loader sees it; rows are M of A and N of B.
+struct Input {
+  DataType type;
+  std::int64_t rows, k;
+  std::int64_t row_stride, k_stride, batch_stride;
+  std::int64_t batch;
+  int alignment;
+
+  /// The dimension with the smaller stride; K where they are equal.
+  Major major() const;
+  /// Largest of `sizes` bytes (0 last) that a copy along the major dimension may move at once: base
+  /// and other strides are multiples of it and the major stride is 1. 0 when none fits.
+  int copy_bytes() const;
+  /// Elements of the major dimension that a load may take at once; they divide its size too.
+  int vector(int max_bytes) const;
+};
+
+Input input_a(const Problem& problem);
+Input input_b(const Problem& problem);
+
+/// Adjacent columns that C and D may be accessed by: a power of two up to 16 bytes of D, 1 where
+/// strides are general. See kernels/cuda/epilogue.cuh.
+int output_width(const Problem& problem);
+
+/// "constexpr int kTypeD = 2, kWidth = 8, ...;\n": the lines that every kernel's epilogue needs.
+std::string epilogue_preamble(const Problem& problem, int width);
+
+/// Tiles of `tile` that cover `size`.
+constexpr std::int64_t tiles_of(std::int64_t size, std::int64_t tile) {
+  return (size + tile - 1) / tile;
+}
+
+}  // namespace gemwright::cuda_layout

@@ -1,0 +1,271 @@
+// GEMM by mma.sync and cp.async on sm_80 and newer: see kernels/cuda/gemm_mma.cu.
+#include "device/profile.hpp"
+#include "families/cuda_common/gemm_kernel.hpp"
+#include "families/cuda_common/layout.hpp"
+#include "model/cuda_cost.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace gemwright {
+namespace {
+
+using cuda_layout::Input;
+using cuda_layout::Major;
+using cuda_layout::tiles_of;
+
+enum Parameter { kTileM, kTileN, kTileK, kWarpsM, kWarpsN, kWarpsK, kStages, kSplits, kSwap };
+constexpr std::array<std::string_view, 9> kParameters = {
+    "tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "warps_k", "stages", "splits", "swap"};
+
+// Tiles that keep at most 128 accumulators a thread, and the warps that share one.
+struct TileShape {
+  int m, n, warps_m, warps_n;
+};
+constexpr std::array kTiles = {
+    TileShape{16, 64, 1, 4},   TileShape{16, 128, 1, 4},  TileShape{16, 256, 1, 4},
+    TileShape{32, 32, 2, 2},   TileShape{32, 64, 2, 2},   TileShape{32, 128, 1, 4},
+    TileShape{32, 256, 1, 4},  TileShape{64, 8, 4, 1},    TileShape{64, 16, 4, 1},
+    TileShape{64, 32, 4, 1},   TileShape{64, 64, 2, 2},   TileShape{64, 128, 2, 2},
+    TileShape{64, 256, 1, 4},  TileShape{128, 8, 4, 1},   TileShape{128, 8, 8, 1},
+    TileShape{128, 16, 4, 1},  TileShape{128, 32, 4, 1},  TileShape{128, 64, 2, 2},
+    TileShape{128, 96, 2, 2},  TileShape{128, 128, 2, 2}, TileShape{128, 128, 2, 4},
+    TileShape{128, 192, 2, 4}, TileShape{128, 256, 2, 4}, TileShape{256, 64, 4, 1},
+    TileShape{256, 128, 4, 2}, TileShape{32, 8, 2, 1},    TileShape{32, 16, 2, 1},
+    TileShape{96, 128, 2, 2},  TileShape{192, 128, 4, 2},
+};
+constexpr std::array kSplitCounts = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32};
+
+bool is_mma_type(DataType type) {
+  return type == DataType::f16 || type == DataType::bf16;
+}
+
+// A configuration with names, and the problem as its kernel sees it.
+struct View {
+  View(const Problem& given, const Configuration& configuration)
+      : values(configuration.values),
+        problem(values[kSwap] != 0 ? cuda_layout::transposed(given) : given),
+        a(cuda_layout::input_a(problem)),
+        b(cuda_layout::input_b(problem)) {}
+
+  int threads() const { return 32 * values[kWarpsM] * values[kWarpsN] * values[kWarpsK]; }
+  int element() const { return size_bytes(problem.a.type); }
+  int accumulators() const { return warp_m() * warp_n() / 32; }
+  int warp_m() const { return values[kTileM] / values[kWarpsM]; }
+  int warp_n() const { return values[kTileN] / values[kWarpsN]; }
+  int shared_bytes() const {
+    return values[kStages] * (values[kTileM] + values[kTileN]) * values[kTileK] * element();
+  }
+  /// What the compiler needs, as compile tests show: accumulators, two fragments of each operand,
+  /// addresses; loads through registers on top.
+  int registers() const {
+    const int fragments = 2 * (warp_m() + warp_n()) / 4;
+    const int fetched =
+        (a.copy_bytes() == 0 ? values[kTileM] : 0) + (b.copy_bytes() == 0 ? values[kTileN] : 0);
+    return accumulators() + fragments + 50 + fetched * values[kTileK] * element() / threads() / 4;
+  }
+
+  std::array<std::int32_t, kMaxParameters> values;
+  Problem problem;
+  Input a, b;
+};
+
+TileLaunch tile_launch(const View& view) {
+  return {.tile_m = view.values[kTileM],
+          .tile_n = view.values[kTileN],
+          .tile_k = view.values[kTileK],
+          .threads = view.threads(),
+          .shared_bytes = view.shared_bytes(),
+          .splits = view.values[kSplits],
+          .group = 8,
+          .swap = view.values[kSwap] != 0};
+}
+
+// Threads fill whole lines of a tile: see TileLoader.
+bool loads(const Input& x, int tile_rows, int tile_k, int threads) {
+  const int line = (x.major() == Major::along_k ? tile_k : tile_rows) * size_bytes(x.type);
+  return line % 16 == 0 && threads % (line / 16) == 0;
+}
+
+bool builds(const View& view, const CudaProfile& gpu) {
+  return static_cast<std::size_t>(view.shared_bytes()) <= gpu.shared_per_block &&
+         view.registers() <= 255 &&
+         loads(view.a, view.values[kTileM], view.values[kTileK], view.threads()) &&
+         loads(view.b, view.values[kTileN], view.values[kTileK], view.threads());
+}
+
+int ctas_per_sm(const View& view, const CudaProfile& gpu) {
+  constexpr int kReserved = 1024;  // shared memory that the driver takes of each CTA
+  const int by_shared = static_cast<int>(gpu.shared_per_sm) / (view.shared_bytes() + kReserved);
+  const int registers = (view.registers() + 7) / 8 * 8;
+  const int by_registers = 65536 / (registers * view.threads());
+  const int threads = gpu.sm == 80 || gpu.sm == 90 ? 2048 : 1536;
+  return std::max(1, std::min({by_shared, by_registers, threads / view.threads(), 16}));
+}
+
+// Tiles that are mostly padding lose to smaller ones without being tried.
+bool fits(std::int64_t size, int tile, int smallest) {
+  return tile <= smallest || tile < 2 * size;
+}
+
+class CudaMma final : public CudaFamily {
+ public:
+  std::string_view name() const override { return "cuda_mma"; }
+  int version() const override { return 1; }
+
+  std::optional<std::string> refuse(const Problem& problem, const Device& device) const override {
+    if (device.profile().cuda.sm < 80) {
+      return fmt::format("{} is sm_{}; mma.sync of bf16 and tf32, and cp.async, need sm_80",
+                         device.name(), device.profile().cuda.sm);
+    }
+    if (problem.a.type != problem.b.type) {
+      return fmt::format("A is {} and B is {}; the tensor cores take equal types",
+                         gemwright::name(problem.a.type), gemwright::name(problem.b.type));
+    }
+    if (!is_mma_type(problem.a.type) && !problem.allow_tf32) {
+      return "full fp32 is asked for; allow_tf32 lets the tensor cores round inputs to tf32";
+    }
+    if (auto reason = cuda_layout::refuse_sizes(problem)) return reason;
+    if (grid_size(problem, {.tile_m = 16, .tile_n = 64}) == 0) {
+      return "the output has more tiles than a grid can hold";
+    }
+    return std::nullopt;
+  }
+
+  std::span<const std::string_view> parameters() const override { return kParameters; }
+
+  std::string configuration_name(const Configuration& configuration) const override {
+    const auto& v = configuration.values;
+    return fmt::format("mma_{}x{}x{}_w{}x{}x{}_s{}_k{}{}", v[kTileM], v[kTileN], v[kTileK],
+                       v[kWarpsM], v[kWarpsN], v[kWarpsK], v[kStages], v[kSplits],
+                       v[kSwap] != 0 ? "_t" : "");
+  }
+
+  std::vector<Configuration> configurations(const Problem& problem,
+                                            const Device& device) const override {
+    std::vector<Configuration> found;
+    for (const bool swap : {false, true}) {
+      // The transpose stores columns of D: worth it only where it saves most of a tile.
+      if (swap && problem.m > 64) continue;
+      for (const TileShape& tile : kTiles) {
+        const std::int64_t m = swap ? problem.n : problem.m;
+        const std::int64_t n = swap ? problem.m : problem.n;
+        if (!fits(m, tile.m, 16) || !fits(n, tile.n, swap ? 8 : 64)) continue;
+        add_depths(found, problem, device, tile, swap);
+      }
+    }
+    return found;
+  }
+
+  void estimate(const Problem& problem, const Device& device,
+                std::span<const Configuration> configurations,
+                std::span<Estimate> estimates) const override {
+    for (std::size_t i = 0; i < configurations.size(); ++i) {
+      estimates[i] =
+          model::tiled_time(device.profile().cuda, work(View(problem, configurations[i]), device));
+    }
+  }
+
+  compile::Source source(const Problem& problem, const Device& device,
+                         const Configuration& configuration) const override {
+    const View view(problem, configuration);
+    const auto& v = view.values;
+    compile::Source source;
+    source.file = "gemm_mma.cu";
+    source.kernel_name = "gemm_mma";
+    source.sm = device.profile().cuda.sm;
+    source.preamble =
+        fmt::format(
+            "constexpr int kType = {}, kMajorA = {}, kMajorB = {}, kCopyA = {}, kCopyB = {};\n"
+            "constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kWarpsM = {}, kWarpsN = {};\n"
+            "constexpr int kWarpsK = {}, kStages = {};\n",
+            static_cast<int>(view.problem.a.type), static_cast<int>(view.a.major()),
+            static_cast<int>(view.b.major()), view.a.copy_bytes(), view.b.copy_bytes(), v[kTileM],
+            v[kTileN], v[kTileK], v[kWarpsM], v[kWarpsN], v[kWarpsK], v[kStages]) +
+        cuda_layout::epilogue_preamble(view.problem, cuda_layout::output_width(view.problem));
+    return source;
+  }
+
+  std::shared_ptr<const Kernel> build(const Problem& problem, const Device& device,
+                                      const Configuration& configuration) const override {
+    return make_gemm_kernel(*this, problem, device, configuration,
+                            tile_launch(View(problem, configuration)));
+  }
+
+ private:
+  // A tile with every depth, number of stages and split that makes sense.
+  static void add_depths(std::vector<Configuration>& found, const Problem& problem,
+                         const Device& device, const TileShape& tile, bool swap) {
+    const bool small = tile.m * tile.n <= 64 * 64;
+    const int element = size_bytes(problem.a.type);
+    for (const int line : {64, 128, 256}) {  // bytes of K in a tile
+      if (line == 256 && !small) continue;
+      for (const int stages : {3, 4, 6}) {
+        Configuration configuration;
+        configuration.values = {tile.m, tile.n, line / element, tile.warps_m, tile.warps_n, stages,
+                                1,      swap};
+        if (!builds(View(problem, configuration), device.profile().cuda)) continue;
+        add_splits(found, problem, device, configuration);
+      }
+    }
+  }
+
+  static void add_splits(std::vector<Configuration>& found, const Problem& problem,
+                         const Device& device, Configuration configuration) {
+    const View view(problem, configuration);
+    const CudaProfile& gpu = device.profile().cuda;
+    const std::int64_t slots =
+        static_cast<std::int64_t>(gpu.multiprocessors) * ctas_per_sm(view, gpu);
+    for (const int splits : kSplitCounts) {
+      configuration.values[kSplits] = splits;
+      const TileLaunch launch = tile_launch(View(problem, configuration));
+      const std::int64_t grid = grid_size(problem, launch);
+      if (grid == 0) continue;
+      if (splits > 1) {
+        // Splitting pays where it fills the device, and each part is worth its reduction.
+        const std::int64_t steps = tiles_of(problem.k, view.values[kTileK]);
+        if (grid > slots || steps < 4 * splits) break;
+        if (effective_splits(problem, launch) != splits) break;
+      }
+      found.push_back(configuration);
+    }
+  }
+
+  static model::TiledWork work(const View& view, const Device& device) {
+    const CudaProfile& gpu = device.profile().cuda;
+    const Problem& p = view.problem;
+    const bool f32 = p.a.type == DataType::f32;
+    // mma.sync reaches about 0.65 of what wgmma does on sm_90.
+    const double peak = (f32 ? gpu.tf32_flops : gpu.f16_flops) * (gpu.sm == 90 ? 0.65 : 0.95);
+    model::TiledWork work;
+    work.m = p.m, work.n = p.n, work.k = p.k, work.batch = p.batch;
+    work.shared_a = p.a.batch_stride == 0;
+    work.shared_b = p.b.batch_stride == 0;
+    work.bytes_a = work.bytes_b = view.element();
+    work.bytes_out = size_bytes(p.d.type) + (p.c ? size_bytes(p.c->type) : 0);
+    work.tile_m = view.values[kTileM];
+    work.tile_n = view.values[kTileN];
+    work.tile_k = view.values[kTileK];
+    work.splits = view.values[kSplits];
+    work.stages = view.values[kStages];
+    work.ctas_per_sm = ctas_per_sm(view, gpu);
+    work.flops_per_s = peak;
+    work.shared_bytes = static_cast<double>(view.threads()) / 32 * (view.warp_m() + view.warp_n()) *
+                        view.values[kTileK] * view.element();
+    return work;
+  }
+};
+
+}  // namespace
+
+namespace families {
+
+const Family& cuda_mma() {
+  static const CudaMma family;
+  return family;
+}
+
+}  // namespace families
+}  // namespace gemwright

@@ -1,0 +1,252 @@
+// GEMM in fp32 on the CUDA cores, for every type, stride and alignment: see
+// kernels/cuda/gemm_simt.cu and gemv_simt.cu.
+#include "device/profile.hpp"
+#include "families/cuda_common/gemm_kernel.hpp"
+#include "families/cuda_common/layout.hpp"
+#include "model/cuda_cost.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace gemwright {
+namespace {
+
+using cuda_layout::Input;
+using cuda_layout::Major;
+using cuda_layout::tiles_of;
+
+// thread_m of 0 is the streaming kernel: then a CTA has tile_n columns, tile_m rows at a time.
+enum Parameter { kTileM, kTileN, kTileK, kThreadM, kThreadN, kThreads, kSplits };
+constexpr std::array<std::string_view, 7> kParameters = {
+    "tile_m", "tile_n", "tile_k", "thread_m", "thread_n", "threads", "splits"};
+
+struct TileShape {
+  int m, n, k, thread_m, thread_n;
+};
+constexpr std::array kTiles = {
+    TileShape{32, 64, 16, 4, 4},  TileShape{32, 128, 16, 4, 8},  TileShape{64, 64, 16, 4, 4},
+    TileShape{64, 128, 16, 4, 8}, TileShape{64, 128, 16, 8, 8},  TileShape{128, 64, 16, 8, 8},
+    TileShape{128, 128, 8, 8, 8}, TileShape{128, 128, 16, 8, 8},
+};
+constexpr std::array kSplitCounts = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+
+struct StreamShape {
+  int rows, cols, threads;
+};
+constexpr std::array kStreams = {
+    StreamShape{1, 1, 256}, StreamShape{1, 2, 128}, StreamShape{1, 4, 128},
+    StreamShape{1, 4, 256}, StreamShape{2, 4, 128}, StreamShape{4, 2, 256},
+    StreamShape{4, 4, 128}, StreamShape{8, 2, 256}, StreamShape{8, 4, 128},
+};
+
+bool streams(const Configuration& configuration) {
+  return configuration.values[kThreadM] == 0;
+}
+
+/// Elements of K that the streaming kernel reads at once, of both operands.
+int stream_vector(const Problem& problem) {
+  const Input a = cuda_layout::input_a(problem);
+  const Input b = cuda_layout::input_b(problem);
+  if (a.major() != Major::along_k || b.major() != Major::along_k) return 1;
+  const int elements = std::min(a.vector(16), b.vector(16));
+  return std::min(elements, 16 / std::max(size_bytes(a.type), size_bytes(b.type)));
+}
+
+TileLaunch tile_launch(const Configuration& configuration) {
+  const auto& v = configuration.values;
+  return {.tile_m = v[kTileM],
+          .tile_n = v[kTileN],
+          .tile_k = v[kTileK],
+          .threads = v[kThreads],
+          .splits = v[kSplits]};
+}
+
+std::string stream_preamble(const Problem& problem, const Configuration& configuration) {
+  const auto& v = configuration.values;
+  return fmt::format(
+      "constexpr int kTypeA = {}, kTypeB = {}, kVector = {}, kRows = {}, kCols = {};\n"
+      "constexpr int kThreads = {};\n",
+      static_cast<int>(problem.a.type), static_cast<int>(problem.b.type), stream_vector(problem),
+      v[kTileM], v[kTileN], v[kThreads]);
+}
+
+std::string tile_preamble(const Problem& problem, const Configuration& configuration) {
+  const auto& v = configuration.values;
+  const Input a = cuda_layout::input_a(problem);
+  const Input b = cuda_layout::input_b(problem);
+  return fmt::format(
+      "constexpr int kTypeA = {}, kTypeB = {}, kMajorA = {}, kMajorB = {};\n"
+      "constexpr int kVectorA = {}, kVectorB = {}, kTileM = {}, kTileN = {}, kTileK = {};\n"
+      "constexpr int kThreadM = {}, kThreadN = {};\n",
+      static_cast<int>(a.type), static_cast<int>(b.type), static_cast<int>(a.major()),
+      static_cast<int>(b.major()), a.vector(16), b.vector(16), v[kTileM], v[kTileN], v[kTileK],
+      v[kThreadM], v[kThreadN]);
+}
+
+class CudaSimt final : public CudaFamily {
+ public:
+  std::string_view name() const override { return "cuda_simt"; }
+  int version() const override { return 1; }
+
+  std::optional<std::string> refuse(const Problem& problem, const Device& device) const override {
+    if (device.profile().cuda.sm < 80) {
+      return fmt::format("{} is sm_{}; kernels are built for sm_80 and newer", device.name(),
+                         device.profile().cuda.sm);
+    }
+    if (auto reason = cuda_layout::refuse_sizes(problem)) return reason;
+    if (grid_size(problem, {.tile_m = 128, .tile_n = 128, .tile_k = 16}) == 0) {
+      return "the output has more tiles than a grid can hold";
+    }
+    return std::nullopt;
+  }
+
+  std::span<const std::string_view> parameters() const override { return kParameters; }
+
+  std::string configuration_name(const Configuration& configuration) const override {
+    const auto& v = configuration.values;
+    if (streams(configuration)) {
+      return fmt::format("gemv_{}x{}_t{}", v[kTileM], v[kTileN], v[kThreads]);
+    }
+    return fmt::format("simt_{}x{}x{}_{}x{}_k{}", v[kTileM], v[kTileN], v[kTileK], v[kThreadM],
+                       v[kThreadN], v[kSplits]);
+  }
+
+  std::vector<Configuration> configurations(const Problem& problem,
+                                            const Device& device) const override {
+    std::vector<Configuration> found;
+    if (problem.m <= 16 && cuda_layout::input_b(problem).major() == Major::along_k) {
+      for (const StreamShape& shape : kStreams) {
+        if (shape.rows > 1 && shape.rows >= 2 * problem.m) continue;
+        Configuration configuration;
+        configuration.values = {shape.rows, shape.cols, 1, 0, 0, shape.threads, 1};
+        if (grid_size(problem, tile_launch(configuration)) > 0) found.push_back(configuration);
+      }
+    }
+    for (const TileShape& tile : kTiles) {
+      const bool smallest = tile.m == 32 && tile.n == 64;
+      const bool padding = tile.m >= 2 * problem.m || tile.n >= 2 * problem.n;
+      // The largest stays in too: it is the one whose grid takes every output.
+      if (padding && !smallest && tile.m * tile.n < 128 * 128) continue;
+      add_splits(found, problem, device, tile);
+    }
+    return found;
+  }
+
+  void estimate(const Problem& problem, const Device& device,
+                std::span<const Configuration> configurations,
+                std::span<Estimate> estimates) const override {
+    const int output = cuda_layout::output_width(problem);
+    for (std::size_t i = 0; i < configurations.size(); ++i) {
+      const model::TiledWork work = streams(configurations[i])
+                                        ? stream_work(problem, device, configurations[i])
+                                        : tile_work(problem, device, configurations[i]);
+      estimates[i] = model::tiled_time(device.profile().cuda, work);
+      if (output == 1) estimates[i].us *= 1.02;
+    }
+  }
+
+  compile::Source source(const Problem& problem, const Device& device,
+                         const Configuration& configuration) const override {
+    const bool stream = streams(configuration);
+    compile::Source source;
+    source.file = stream ? "gemv_simt.cu" : "gemm_simt.cu";
+    source.kernel_name = stream ? "gemv_simt" : "gemm_simt";
+    source.sm = device.profile().cuda.sm;
+    source.preamble =
+        stream
+            ? stream_preamble(problem, configuration) + cuda_layout::epilogue_preamble(problem, 1)
+            : tile_preamble(problem, configuration) +
+                  cuda_layout::epilogue_preamble(problem, cuda_layout::output_width(problem));
+    return source;
+  }
+
+  std::shared_ptr<const Kernel> build(const Problem& problem, const Device& device,
+                                      const Configuration& configuration) const override {
+    return make_gemm_kernel(*this, problem, device, configuration, tile_launch(configuration));
+  }
+
+ private:
+  static void add_splits(std::vector<Configuration>& found, const Problem& problem,
+                         const Device& device, const TileShape& tile) {
+    Configuration configuration;
+    const int threads = tile.m * tile.n / (tile.thread_m * tile.thread_n);
+    configuration.values = {tile.m, tile.n, tile.k, tile.thread_m, tile.thread_n, threads, 1};
+    const std::int64_t steps = tiles_of(problem.k, tile.k);
+    const std::int64_t slots = std::int64_t{device.profile().cuda.multiprocessors} * 512 / threads;
+    for (const int splits : kSplitCounts) {
+      configuration.values[kSplits] = splits;
+      const TileLaunch launch = tile_launch(configuration);
+      const std::int64_t grid = grid_size(problem, launch);
+      if (grid == 0) break;
+      if (splits > 1 && (grid > slots || steps < 8 * splits)) break;
+      if (effective_splits(problem, launch) != splits) break;
+      found.push_back(configuration);
+    }
+  }
+
+  static model::TiledWork common_work(const Problem& p) {
+    model::TiledWork work;
+    work.m = p.m, work.n = p.n, work.k = p.k, work.batch = p.batch;
+    work.shared_a = p.a.batch_stride == 0;
+    work.shared_b = p.b.batch_stride == 0;
+    work.bytes_a = size_bytes(p.a.type);
+    work.bytes_b = size_bytes(p.b.type);
+    work.bytes_out = size_bytes(p.d.type) + (p.c ? size_bytes(p.c->type) : 0);
+    return work;
+  }
+
+  static model::TiledWork tile_work(const Problem& p, const Device& device,
+                                    const Configuration& configuration) {
+    const auto& v = configuration.values;
+    model::TiledWork work = common_work(p);
+    work.tile_m = v[kTileM];
+    work.tile_n = v[kTileN];
+    work.tile_k = v[kTileK];
+    work.splits = v[kSplits];
+    work.stages = 2;
+    const int registers = v[kThreadM] * v[kThreadN] + 90;
+    work.ctas_per_sm = std::clamp(65536 / (registers * v[kThreads]), 1, 16);
+    // Of four issue slots the loads of a fragment take some: 8x8 outputs need 4 for 64 products.
+    const double products = v[kThreadM] * v[kThreadN];
+    const double loads = (v[kThreadM] + v[kThreadN]) / 4.0;
+    work.flops_per_s = 0.9 * device.profile().cuda.f32_flops * products / (products + 2 * loads);
+    work.shared_bytes =
+        static_cast<double>(v[kThreads]) / 32 * v[kTileK] * 4 * (v[kThreadM] * 4 + v[kThreadN] * 8);
+    // Loads that find their vector too narrow cost as many instructions as elements.
+    const double narrow =
+        1.0 / cuda_layout::input_a(p).vector(16) + 1.0 / cuda_layout::input_b(p).vector(16);
+    work.flops_per_s /= 1 + 0.25 * narrow;
+    return work;
+  }
+
+  static model::TiledWork stream_work(const Problem& p, const Device& device,
+                                      const Configuration& configuration) {
+    const auto& v = configuration.values;
+    model::TiledWork work = common_work(p);
+    const int vector = stream_vector(p);
+    work.tile_m = v[kTileM];
+    work.tile_n = v[kTileN];
+    work.tile_k = v[kThreads] * vector;
+    work.stages = 3;  // two rounds of loads are in flight
+    const int registers = v[kTileM] * v[kTileN] + 2 * v[kTileN] * vector + 40;
+    work.ctas_per_sm = std::clamp(65536 / (registers * v[kThreads]), 1, 2048 / v[kThreads]);
+    // Conversions, and the loads of A, which every column's CTA repeats.
+    work.flops_per_s = device.profile().cuda.f32_flops * 0.5 * v[kTileN] / (v[kTileN] + 1.0);
+    work.multicast_a = 4;  // mostly from L1
+    return work;
+  }
+};
+
+}  // namespace
+
+namespace families {
+
+const Family& cuda_simt() {
+  static const CudaSimt family;
+  return family;
+}
+
+}  // namespace families
+}  // namespace gemwright
