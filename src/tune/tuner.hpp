@@ -32,13 +32,21 @@ struct Request {
   const Device* device = nullptr;
   std::vector<Candidate> candidates;  // ranked: the first is the model's choice
   double time_limit_s = 30;
+  /// What one candidate may take to be built and validated in the worker, besides three times what
+  /// is predicted for it.
+  double candidate_limit_s = 10;
+  /// Index of the choice of before, when this tunes anew: it stays within the noise band. -1: none.
+  int incumbent = -1;
   Progress progress;
   std::function<bool()> cancelled;
   store::Database* database = nullptr;  // failures are read from and remembered here; may be null
 };
 
-/// DESIGN section 6: compile in parallel, validate each in the worker process, then time them
-/// interleaved and cold; within the noise band the earlier candidate stays.
+/// Compiles in parallel, validates each in the worker process, then times those that are right,
+/// interleaved and cold. Within the noise band of the best the incumbent stays, else the first in
+/// the order of the request. What is done when time is up or it is cancelled decides: with nothing
+/// timed the choice is the first that is right, else the first that was built. Tunings of one
+/// device within a process take turns. Never throws for what a candidate does.
 Result tune(const Request& request);
 
 }  // namespace gemwright::tune

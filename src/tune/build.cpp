@@ -1,0 +1,51 @@
+#include "tune/build.hpp"
+
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <new>
+#include <thread>
+
+namespace gemwright::tune {
+namespace {
+
+Built build(const Problem& problem, const Device& device, const Candidate& candidate) {
+  try {
+    return {candidate.family->build(problem, device, candidate.configuration), {}, false};
+  } catch (const OutOfMemory& error) {
+    return {nullptr, error.what(), true};
+  } catch (const std::bad_alloc&) {
+    return {nullptr, "out of memory", true};
+  } catch (const std::exception& error) {
+    return {nullptr, error.what(), false};
+  }
+}
+
+}  // namespace
+
+std::vector<Built> build_all(const Problem& problem, const Device& device,
+                             std::span<const Candidate* const> candidates,
+                             const std::function<bool()>& stop,
+                             const std::function<void(std::size_t)>& on_built) {
+  std::vector<Built> built(candidates.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < candidates.size(); i = next++) {
+      if (i > 0 && stop()) return;
+      built[i] = build(problem, device, *candidates[i]);
+      const std::lock_guard lock(mutex);
+      on_built(i);
+    }
+  };
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = 1; i < std::min(cores, candidates.size()); ++i) helpers.emplace_back(work);
+  work();
+  helpers.clear();
+  return built;
+}
+
+}  // namespace gemwright::tune

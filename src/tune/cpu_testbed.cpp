@@ -1,0 +1,221 @@
+// Operands in host memory, timed by the steady clock.
+#include "device/profile.hpp"
+#include "tune/cpu_clock.hpp"
+#include "tune/memory.hpp"
+#include "tune/random.hpp"
+#include "tune/testbed.hpp"
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+
+namespace gemwright::tune {
+namespace {
+
+// Keeps the calling thread on its core for a single-threaded timing. Kernels of more threads may
+// start these within a run, and they would inherit the pin.
+class Pinned {
+ public:
+  explicit Pinned(bool wanted) {
+    cpu_set_t before;
+    const int core = sched_getcpu();
+    if (!wanted || core < 0 || sched_getaffinity(0, sizeof before, &before) != 0) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0) before_ = before;
+  }
+  ~Pinned() {
+    if (before_) sched_setaffinity(0, sizeof *before_, &*before_);
+  }
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+ private:
+  std::optional<cpu_set_t> before_;
+};
+
+// Page faults cost more than copying, and they scale with threads.
+void fill_parallel(std::byte* out, std::int64_t elements, DataType type,
+                   const std::vector<std::byte>& period, int threads) {
+  constexpr std::int64_t kChunk = std::int64_t{8} << 20;
+  std::atomic<std::int64_t> next{0};
+  const auto work = [&] {
+    for (std::int64_t at = next.fetch_add(kChunk); at < elements; at = next.fetch_add(kChunk)) {
+      fill_random(out + at * size_bytes(type), at, std::min(kChunk, elements - at), type, period);
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (int i = 1; i < threads && elements > i * kChunk; ++i) helpers.emplace_back(work);
+  work();
+}
+
+class CpuTestbed final : public Testbed {
+ public:
+  CpuTestbed(const Problem& problem, const Device& device, const TestbedOptions& options);
+
+  int copies() const override { return static_cast<int>(operands_.size()); }
+  void poison() override;
+  void run(const Kernel& kernel, bool fresh) override;
+  std::span<const std::byte> output() override;
+  std::unique_ptr<Rotation> rotation(std::shared_ptr<const Kernel> kernel, int runs) override;
+  double clock_ghz() override { return cpu_clock_ghz(); }
+
+  const Problem& problem() const { return problem_; }
+  const Operands& operands(int copy) const { return operands_[static_cast<std::size_t>(copy)]; }
+  bool single_threaded() const { return threads_ == 1; }
+
+ private:
+  std::byte* place(std::int64_t bytes, std::int64_t offset, const Operand& operand);
+  const void* fill(const Operand& operand, std::int64_t rows, std::int64_t cols,
+                   const std::vector<std::byte>& period);
+  const void* fill_packed_b(const std::vector<std::byte>& period);
+  const void* fill_bias();
+
+  Problem problem_;
+  int threads_;
+  int fill_threads_;
+  bool guard_pages_;
+  std::vector<Pages> pages_;
+  std::vector<Operands> operands_;  // one a copy of B
+  std::byte* output_ = nullptr;
+  std::size_t output_bytes_ = 0;
+  Pages workspace_;
+  std::size_t workspace_bytes_ = 0;
+  int next_copy_ = 0;
+};
+
+class CpuRotation final : public Rotation {
+ public:
+  CpuRotation(const CpuTestbed& testbed, std::shared_ptr<const Kernel> kernel, int first, int runs)
+      : testbed_(testbed),
+        kernel_(std::move(kernel)),
+        workspace_(kernel_->workspace_bytes(testbed.problem())),
+        first_(first),
+        runs_(runs) {}
+
+  double seconds() override {
+    const Pinned pinned(testbed_.single_threaded());
+    int copy = first_;
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < runs_; ++i) {
+      kernel_->run(testbed_.problem(), testbed_.operands(copy), workspace_.data(), {});
+      if (++copy == testbed_.copies()) copy = 0;
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    first_ = copy;  // goes on where it ended: few runs would meet the same warm copies each time
+    return took.count();
+  }
+
+ private:
+  const CpuTestbed& testbed_;
+  std::shared_ptr<const Kernel> kernel_;
+  Pages workspace_;
+  int first_;
+  int runs_;
+};
+
+CpuTestbed::CpuTestbed(const Problem& problem, const Device& device, const TestbedOptions& options)
+    : problem_(problem),
+      threads_(device.profile().cpu.threads),
+      fill_threads_(device.profile().cpu.cores),
+      guard_pages_(options.guard_pages) {
+  const int copies = options.copies > 0 ? options.copies
+                                        : rotating_copies(problem, device.profile().cpu.l3_bytes,
+                                                          available_memory() / 4);
+  const auto period = [&](Input input, const Operand& operand) {
+    return random_period(operand.type, input, input_scale(problem, input));
+  };
+  Operands shared;
+  shared.a = fill(problem.a, problem.m, problem.k, period(Input::a, problem.a));
+  if (problem.c) {
+    shared.c = fill(*problem.c, problem.m, problem.n, period(Input::c, *problem.c));
+  }
+  if (problem.bias != Bias::none) shared.bias = fill_bias();
+  const std::int64_t d_bytes = storage_bytes(problem, problem.d, problem.m, problem.n);
+  output_bytes_ = static_cast<std::size_t>(d_bytes + 2 * kGuardBytes);
+  const std::int64_t d_offset = base_offset(problem.d);
+  pages_.emplace_back(output_bytes_ + static_cast<std::size_t>(d_offset));
+  output_ = pages_.back().data() + d_offset;
+  shared.d = output_ + kGuardBytes;
+  const std::vector<std::byte> b_period = period(Input::b, problem.b);
+  for (int copy = 0; copy < copies; ++copy) {
+    operands_.push_back(shared);
+    operands_.back().b = problem.b.packed ? fill_packed_b(b_period)
+                                          : fill(problem.b, problem.k, problem.n, b_period);
+  }
+}
+
+std::byte* CpuTestbed::place(std::int64_t bytes, std::int64_t offset, const Operand& operand) {
+  if (!guard_pages_) {
+    pages_.emplace_back(static_cast<std::size_t>(bytes + offset));
+    return pages_.back().data() + offset;
+  }
+  // The end lies on the guard page; the start is then aligned to no more than what is promised.
+  const auto alignment = static_cast<std::size_t>(operand.packed ? 64 : operand.alignment);
+  pages_.emplace_back(static_cast<std::size_t>(bytes), true, alignment);
+  return pages_.back().data();
+}
+
+const void* CpuTestbed::fill(const Operand& operand, std::int64_t rows, std::int64_t cols,
+                             const std::vector<std::byte>& period) {
+  const std::int64_t bytes = storage_bytes(problem_, operand, rows, cols);
+  std::byte* to = place(bytes, base_offset(operand), operand);
+  fill_parallel(to, bytes / size_bytes(operand.type), operand.type, period, fill_threads_);
+  return to;
+}
+
+const void* CpuTestbed::fill_packed_b(const std::vector<std::byte>&) {
+  throw Unsupported("packed weights cannot be tuned");
+}
+
+const void* CpuTestbed::fill_bias() {
+  const std::int64_t entries = problem_.bias == Bias::per_row ? problem_.m : problem_.n;
+  const Operand as_operand{.type = problem_.bias_type};
+  std::byte* to = place(entries * size_bytes(problem_.bias_type), 0, as_operand);
+  fill_random(to, 0, entries, problem_.bias_type,
+              random_period(problem_.bias_type, Input::bias, 1));
+  return to;
+}
+
+void CpuTestbed::poison() {
+  std::memset(output_, static_cast<int>(kPoison), output_bytes_);
+}
+
+void CpuTestbed::run(const Kernel& kernel, bool fresh) {
+  const std::size_t bytes = kernel.workspace_bytes(problem_);
+  if (bytes > workspace_bytes_) {
+    workspace_ = Pages(bytes);
+    workspace_bytes_ = bytes;
+  } else if (fresh && bytes > 0) {
+    std::memset(workspace_.data(), 0, bytes);
+  }
+  kernel.run(problem_, operands_.front(), workspace_.data(), {});
+}
+
+std::span<const std::byte> CpuTestbed::output() {
+  return {output_, output_bytes_};
+}
+
+std::unique_ptr<Rotation> CpuTestbed::rotation(std::shared_ptr<const Kernel> kernel, int runs) {
+  const int first = next_copy_;
+  next_copy_ = (next_copy_ + runs) % copies();
+  return std::make_unique<CpuRotation>(*this, std::move(kernel), first, runs);
+}
+
+}  // namespace
+
+std::unique_ptr<Testbed> make_cpu_testbed(const Problem& problem, const Device& device,
+                                          const TestbedOptions& options) {
+  return std::make_unique<CpuTestbed>(problem, device, options);
+}
+
+}  // namespace gemwright::tune

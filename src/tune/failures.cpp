@@ -1,0 +1,39 @@
+#include "tune/failures.hpp"
+
+#include <fmt/format.h>
+
+namespace gemwright::tune {
+
+Failures::Failures(store::Database* database, const Problem& problem, const Device& device)
+    : database_(database), problem_(key(problem)), device_(device.key()) {
+  if (database_ != nullptr) known_ = database_->failures(device_);
+}
+
+std::string Failures::remembered(const Candidate& candidate) const {
+  const Family& family = *candidate.family;
+  const std::string build_failed = fmt::format("{}: ", name(Verdict::Kind::build));
+  for (const store::Failure& failure : known_) {
+    if (failure.family != family.name() || failure.family_version != family.version()) continue;
+    if (failure.configuration_name != family.configuration_name(candidate.configuration)) continue;
+    const bool this_problem_only = family.vendor() || failure.reason.starts_with(build_failed);
+    if (this_problem_only && failure.problem != problem_) continue;
+    return "failed before: " + failure.reason;
+  }
+  return {};
+}
+
+void Failures::remember(const Candidate& candidate, const Verdict& verdict) {
+  if (database_ == nullptr || verdict.kind == Verdict::Kind::right ||
+      verdict.kind == Verdict::Kind::memory || verdict.kind == Verdict::Kind::undone) {
+    return;
+  }
+  database_->remember_failure(
+      {.device = device_,
+       .family = std::string(candidate.family->name()),
+       .family_version = candidate.family->version(),
+       .configuration_name = candidate.family->configuration_name(candidate.configuration),
+       .problem = problem_,
+       .reason = fmt::format("{}: {}", name(verdict.kind), verdict.reason)});
+}
+
+}  // namespace gemwright::tune

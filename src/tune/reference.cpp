@@ -1,0 +1,303 @@
+#include "tune/reference.hpp"
+
+#include "numeric/convert.hpp"
+#include "problem/extent.hpp"
+#include "tune/random.hpp"
+#include "tune/sampling.hpp"
+#include "tune/testbed.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace gemwright::tune {
+namespace {
+
+constexpr std::int64_t kFew = 8;       // lines of the short side, held in registers
+constexpr std::int64_t kChunk = 2048;  // of K, so that both sides stay in the L1 cache
+
+// The values of an input, by position in its storage.
+class Values {
+ public:
+  Values(const Problem& problem, Input input, DataType type) : values_(kRandomPeriod) {
+    const auto period = random_period(type, input, input_scale(problem, input));
+    for (std::int64_t i = 0; i < kRandomPeriod; ++i) {
+      values_[static_cast<std::size_t>(i)] =
+          static_cast<float>(numeric::load(type, period.data(), i));
+    }
+  }
+  double at(std::int64_t position) const {
+    return static_cast<double>(values_[static_cast<std::size_t>(position % kRandomPeriod)]);
+  }
+  // count values, stride apart.
+  void gather(std::int64_t first, std::int64_t stride, std::int64_t count, double* out,
+              std::int64_t out_stride) const {
+    std::int64_t at = first % kRandomPeriod;
+    const std::int64_t step = stride % kRandomPeriod;
+    for (std::int64_t i = 0; i < count; ++i) {
+      out[i * out_stride] = static_cast<double>(values_[static_cast<std::size_t>(at)]);
+      at += step;
+      if (at >= kRandomPeriod) at -= kRandomPeriod;
+    }
+  }
+
+ private:
+  std::vector<float> values_;
+};
+
+// The rows of A or the columns of B: each a vector along K.
+struct Lines {
+  const Values* values;
+  std::int64_t line_stride;
+  std::int64_t k_stride;
+  std::int64_t batch_stride;
+};
+
+Lines rows_of(const Problem& problem, const Values& values) {
+  return {&values, problem.a.row_stride, problem.a.col_stride, problem.a.batch_stride};
+}
+
+Lines columns_of(const Problem& problem, const Values& values) {
+  if (problem.b.packed) return {&values, 1, problem.n, 0};
+  return {&values, problem.b.col_stride, problem.b.row_stride, problem.b.batch_stride};
+}
+
+struct Product {
+  double sum = 0;
+  double norm = 0;  // ||a|| ||b|| / sqrt(K)
+};
+
+// Products of kFew lines with one line, accumulated over chunks of K.
+struct Accumulator {
+  std::array<double, kFew> sums{};
+  double square = 0;
+
+  void add(const double* few, const double* line, std::int64_t count) {
+    std::array<double, kFew> partial{};
+    double squares = 0;
+    for (std::int64_t k = 0; k < count; ++k) {
+      for (std::int64_t i = 0; i < kFew; ++i) {
+        partial[static_cast<std::size_t>(i)] += few[k * kFew + i] * line[k];
+      }
+      squares += line[k] * line[k];
+    }
+    for (std::size_t i = 0; i < kFew; ++i) sums[i] += partial[i];
+    square += squares;
+  }
+};
+
+// Products of every line of `few` (at most kFew) with every line of `many`; [many][few].
+std::vector<Product> products(const Lines& few_lines, std::span<const std::int64_t> few,
+                              const Lines& many_lines, std::span<const std::int64_t> many,
+                              std::int64_t batch, std::int64_t k, int threads) {
+  std::vector<double> few_values(static_cast<std::size_t>(k * kFew), 0.0);
+  std::array<double, kFew> few_squares{};
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    few_lines.values->gather(batch * few_lines.batch_stride + few[i] * few_lines.line_stride,
+                             few_lines.k_stride, k, few_values.data() + i, kFew);
+    for (std::int64_t j = 0; j < k; ++j) {
+      const double value = few_values[static_cast<std::size_t>(j * kFew) + i];
+      few_squares[i] += value * value;
+    }
+  }
+
+  std::vector<Product> results(many.size() * few.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    std::vector<double> line(static_cast<std::size_t>(std::min(k, kChunk)));
+    for (std::size_t j = next++; j < many.size(); j = next++) {
+      Accumulator accumulator;
+      const std::int64_t first = batch * many_lines.batch_stride + many[j] * many_lines.line_stride;
+      for (std::int64_t at = 0; at < k; at += kChunk) {
+        const std::int64_t count = std::min(kChunk, k - at);
+        many_lines.values->gather(first + at * many_lines.k_stride, many_lines.k_stride, count,
+                                  line.data(), 1);
+        accumulator.add(few_values.data() + at * kFew, line.data(), count);
+      }
+      for (std::size_t i = 0; i < few.size(); ++i) {
+        const double norms = std::sqrt(few_squares[i] * accumulator.square);
+        results[j * few.size() + i] = {
+            accumulator.sums[i],
+            norms / std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)))};
+      }
+    }
+  };
+  std::vector<std::jthread> helpers;
+  for (int i = 1; i < threads && many.size() > 64; ++i) helpers.emplace_back(work);
+  work();
+  helpers.clear();
+  return results;
+}
+
+// Turns products into what D must be.
+class Epilogue {
+ public:
+  explicit Epilogue(const Problem& problem) : problem_(problem) {
+    if (problem.c) c_.emplace(problem, Input::c, problem.c->type);
+    if (problem.bias != Bias::none) bias_.emplace(problem, Input::bias, problem.bias_type);
+  }
+
+  Sample apply(std::int64_t batch, std::int64_t row, std::int64_t col,
+               const Product& product) const {
+    const Problem& p = problem_;
+    double rest = 0;
+    double value = static_cast<double>(p.alpha) * product.sum;
+    if (c_ && p.beta != 0) {
+      const double c =
+          static_cast<double>(p.beta) *
+          c_->at(batch * p.c->batch_stride + row * p.c->row_stride + col * p.c->col_stride);
+      value += c;
+      rest += std::fabs(c);
+    }
+    if (bias_) {
+      const double bias = bias_->at(p.bias == Bias::per_row ? row : col);
+      value += bias;
+      rest += std::fabs(bias);
+    }
+    return {batch, row, col, value, tolerance(p, product.sum, product.norm, rest, value)};
+  }
+
+ private:
+  const Problem& problem_;
+  std::optional<Values> c_;
+  std::optional<Values> bias_;
+};
+
+double unit_roundoff(DataType type) {
+  switch (type) {
+    case DataType::f32:
+      return 0x1p-24;
+    case DataType::f16:
+      return 0x1p-11;
+    case DataType::bf16:
+      return 0x1p-8;
+  }
+  return 0;
+}
+
+double least_denormal(DataType type) {
+  return type == DataType::f16 ? 0x1p-24 : 0x1p-126;
+}
+
+// Beyond what the type holds the right answer is an infinity.
+bool matches(DataType type, double got, const Sample& sample) {
+  constexpr double kHalfOverflows = 65520;
+  if (type == DataType::f16 && std::fabs(sample.value) + sample.tolerance >= kHalfOverflows) {
+    if (std::isinf(got)) return std::signbit(got) == std::signbit(sample.value);
+  }
+  return std::fabs(got - sample.value) <= sample.tolerance;  // false for NaN
+}
+
+struct Counts {
+  std::int64_t nan = 0;
+  std::int64_t poison = 0;
+};
+
+template <typename Word>
+Counts count_words(const std::byte* data, std::int64_t count, Word infinity) {
+  constexpr Word kMagnitude = static_cast<Word>(~Word{0}) >> 1;
+  Counts counts;
+  for (std::int64_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, data + i * static_cast<std::int64_t>(sizeof word), sizeof word);
+    counts.nan += static_cast<Word>(word & kMagnitude) > infinity ? 1 : 0;
+    counts.poison += word == static_cast<Word>(~Word{0}) ? 1 : 0;
+  }
+  return counts;
+}
+
+Counts count(DataType type, const std::byte* data, std::int64_t elements) {
+  switch (type) {
+    case DataType::f32:
+      return count_words<std::uint32_t>(data, elements, 0x7F800000U);
+    case DataType::f16:
+      return count_words<std::uint16_t>(data, elements, 0x7C00U);
+    case DataType::bf16:
+      return count_words<std::uint16_t>(data, elements, 0x7F80U);
+  }
+  return {};
+}
+
+bool intact(std::span<const std::byte> guard) {
+  return std::all_of(guard.begin(), guard.end(), [](std::byte b) { return b == kPoison; });
+}
+
+}  // namespace
+
+double tolerance(const Problem& problem, double sum, double norm, double rest, double value) {
+  constexpr double u = 0x1p-24;
+  const auto k = static_cast<double>(problem.k);
+  double error = u * (8 * std::sqrt(k) + k / 2) * (norm + std::fabs(sum));
+  if (problem.allow_tf32) error += 0x1p-10 * (8 * norm + 2 * std::fabs(sum));
+  const double alpha = std::fabs(static_cast<double>(problem.alpha));
+  const double total = alpha * error + 4 * u * (alpha * std::fabs(sum) + rest);
+  return total + unit_roundoff(problem.d.type) * (std::fabs(value) + total) +
+         least_denormal(problem.d.type);
+}
+
+Reference::Reference(const Problem& problem, int threads) : problem_(problem) {
+  const Values a(problem, Input::a, problem.a.type);
+  const Values b(problem, Input::b, problem.b.type);
+  const Lines rows = rows_of(problem, a);
+  const Lines columns = columns_of(problem, b);
+  const Epilogue epilogue(problem);
+  for (const SampleBlock& block : sample_blocks(problem)) {
+    const bool few_rows = block.rows.size() <= block.cols.size();
+    const auto& few = few_rows ? block.rows : block.cols;
+    const auto& many = few_rows ? block.cols : block.rows;
+    for (std::size_t at = 0; at < few.size(); at += kFew) {
+      const std::span<const std::int64_t> group(
+          few.data() + at, std::min(few.size() - at, static_cast<std::size_t>(kFew)));
+      const auto results = products(few_rows ? rows : columns, group, few_rows ? columns : rows,
+                                    many, block.batch, problem.k, threads);
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        const std::int64_t one = group[i % group.size()];
+        const std::int64_t other = many[i / group.size()];
+        samples_.push_back(epilogue.apply(block.batch, few_rows ? one : other,
+                                          few_rows ? other : one, results[i]));
+      }
+    }
+  }
+}
+
+std::string Reference::check_written(std::span<const std::byte> output) const {
+  const Problem& p = problem_;
+  if (!intact(output.first(kGuardBytes)) || !intact(output.last(kGuardBytes))) {
+    return "wrote outside of D";
+  }
+  const std::byte* d = output.data() + kGuardBytes;
+  const std::int64_t stored = span_elements(p.d, p.m, p.n, p.batch);
+  const std::int64_t gaps = stored - p.m * p.n * p.batch;
+  const Counts all = count(p.d.type, d, stored);
+  if (all.poison > gaps) return fmt::format("left {} elements of D unwritten", all.poison - gaps);
+  if (all.poison < gaps) return fmt::format("wrote {} elements between D's", gaps - all.poison);
+  if (all.nan > all.poison) return fmt::format("wrote {} NaN", all.nan - all.poison);
+  return {};
+}
+
+std::string Reference::check(std::span<const std::byte> output) const {
+  std::string failure = check_written(output);
+  if (!failure.empty()) return failure;
+  const std::byte* d = output.data() + kGuardBytes;
+  std::int64_t wrong = 0;
+  for (const Sample& sample : samples_) {
+    const std::int64_t at = sample.batch * problem_.d.batch_stride +
+                            sample.row * problem_.d.row_stride + sample.col * problem_.d.col_stride;
+    const double got = numeric::load(problem_.d.type, d, at);
+    if (matches(problem_.d.type, got, sample)) continue;
+    if (wrong++ == 0) {
+      failure = fmt::format("D[{},{},{}] is {:.6g}, should be {:.6g} within {:.2g}", sample.batch,
+                            sample.row, sample.col, got, sample.value, sample.tolerance);
+    }
+  }
+  if (wrong > 1) failure += fmt::format("; {} of {} samples are wrong", wrong, samples_.size());
+  return failure;
+}
+
+}  // namespace gemwright::tune

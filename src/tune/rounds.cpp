@@ -1,0 +1,150 @@
+#include "tune/rounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace gemwright::tune {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+constexpr double kFarBehind = 1.2;
+
+double best_of(const std::vector<double>& samples, std::size_t first, std::size_t step) {
+  double least = kNone;
+  for (std::size_t i = first; i < samples.size(); i += step) least = std::min(least, samples[i]);
+  return least;
+}
+
+double best_of_all(std::span<const Contender> contenders) {
+  double least = kNone;
+  for (const Contender& contender : contenders) {
+    if (!contender.out) least = std::min(least, best_of(contender.samples, 0, 1));
+  }
+  return least;
+}
+
+void reject(std::span<Contender> contenders, double factor) {
+  const double limit = best_of_all(contenders) * factor;
+  for (Contender& contender : contenders) {
+    if (!contender.always_final && best(contender) > limit) contender.out = true;
+  }
+}
+
+// The best times repeat, and nobody stands so near the edge of the band that one more round might
+// move it to the other side.
+bool decided(std::span<const Contender> contenders, const Policy& policy) {
+  const double spread = noise(contenders);
+  if (spread > policy.enough_noise) return false;
+  const double edge = best_of_all(contenders) * (1 + policy.band);
+  const double unsure = std::max(2 * spread, policy.enough_noise);
+  return std::none_of(contenders.begin(), contenders.end(), [&](const Contender& contender) {
+    return !contender.out && std::fabs(best(contender) / edge - 1) < unsure;
+  });
+}
+
+class Rounds {
+ public:
+  Rounds(std::span<Contender> contenders, const TimeOne& time_one,
+         const std::function<bool()>& stop)
+      : contenders_(contenders), time_one_(time_one), stop_(stop) {}
+
+  // At least one round, unless stopped.
+  void phase(int most, double seconds, const std::function<bool()>& done) {
+    const double end = spent_ + seconds;
+    for (int i = 0; i < most && !stopped_; ++i) {
+      if (i > 0 && (spent_ >= end || done())) return;
+      round();
+    }
+  }
+  int count() const { return rounds_; }
+
+ private:
+  void round() {
+    const std::size_t first = static_cast<std::size_t>(rounds_) % contenders_.size();
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      const std::size_t at = (first + i) % contenders_.size();
+      if (contenders_[at].out) continue;
+      if (stop_()) {
+        stopped_ = true;
+        return;
+      }
+      if (const auto time = time_one_(at)) {
+        contenders_[at].samples.push_back(time->us);
+        spent_ += time->seconds;
+      } else {
+        contenders_[at].out = true;
+      }
+    }
+    ++rounds_;
+  }
+
+  std::span<Contender> contenders_;
+  const TimeOne& time_one_;
+  const std::function<bool()>& stop_;
+  double spent_ = 0;
+  int rounds_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+double best(const Contender& contender) {
+  return contender.samples.empty() ? 0 : best_of(contender.samples, 0, 1);
+}
+
+double median(const Contender& contender) {
+  if (contender.samples.empty()) return 0;
+  std::vector<double> sorted = contender.samples;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  if (sorted.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(sorted.begin(), middle)) / 2;
+}
+
+int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const Policy& policy,
+               const std::function<bool()>& stop) {
+  if (contenders.empty()) return 0;
+  Rounds rounds(contenders, time_one, stop);
+  const auto never = [] { return false; };
+  rounds.phase(policy.first_rounds, policy.early_phase_s, never);
+  reject(contenders, policy.first_reject);
+  rounds.phase(policy.second_rounds, policy.early_phase_s, never);
+  reject(contenders, policy.second_reject);
+  const int before = rounds.count();
+  rounds.phase(policy.most_final_rounds, policy.final_phase_s, [&] {
+    return rounds.count() - before >= policy.least_final_rounds && decided(contenders, policy);
+  });
+  return rounds.count();
+}
+
+double noise(std::span<const Contender> contenders) {
+  // One that was kept for the sake of ratios only does not decide.
+  const double limit = best_of_all(contenders) * kFarBehind;
+  double largest = 0;
+  for (const Contender& contender : contenders) {
+    if (contender.out || contender.samples.size() < 2 || best(contender) > limit) continue;
+    const double even = best_of(contender.samples, 0, 2);
+    const double odd = best_of(contender.samples, 1, 2);
+    largest = std::max(largest, std::fabs(even - odd) / std::min(even, odd));
+  }
+  return largest;
+}
+
+Choice choose(std::span<const Contender> contenders, std::span<const std::size_t> preference,
+              const Policy& policy) {
+  Choice choice;
+  choice.noise = noise(contenders);
+  choice.band = std::clamp(choice.noise, policy.band, policy.widest_band);
+  const double limit = best_of_all(contenders) * (1 + choice.band);
+  for (const std::size_t i : preference) {
+    if (contenders[i].out || contenders[i].samples.empty()) continue;
+    if (best(contenders[i]) <= limit) {
+      choice.index = static_cast<int>(i);
+      return choice;
+    }
+  }
+  return choice;
+}
+
+}  // namespace gemwright::tune

@@ -1,0 +1,69 @@
+// Interleaved rounds of timing, and the choice among what they timed. Knows no device.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace gemwright::tune {
+
+/// How long to measure and when to stop caring.
+struct Policy {
+  int first_rounds = 3;
+  double first_reject = 1.5;  // times the best: not worth another round
+  int second_rounds = 4;
+  double second_reject = 1.15;
+  int least_final_rounds = 15;
+  int most_final_rounds = 100;
+  /// Time spent on samples after which a phase ends early, with one round done at least.
+  double early_phase_s = 0.7;
+  double final_phase_s = 2.5;
+  /// Candidates within this of the best are its equals; more when the measurement is noisier.
+  double band = 0.03;
+  double widest_band = 0.08;
+  /// Final rounds go on until the best times repeat within this.
+  double enough_noise = 0.01;
+};
+
+/// One sample: time per run, and the time that it took in all.
+struct SampleTime {
+  double us = 0;
+  double seconds = 0;
+};
+
+/// Times contender i once; nothing when it failed: it is then out.
+using TimeOne = std::function<std::optional<SampleTime>(std::size_t contender)>;
+
+struct Contender {
+  bool always_final = false;    // the vendor's first choice: ratios to it are to be honest
+  std::vector<double> samples;  // us per run, one a round
+  bool out = false;             // rejected or failed
+};
+
+/// Least and median of a contender's samples; 0 when it has none.
+double best(const Contender& contender);
+double median(const Contender& contender);
+
+/// Visits all contenders that are not out in every round, beginning with another each time. Stops
+/// early when `stop` says so. Returns the number of rounds.
+int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const Policy& policy,
+               const std::function<bool()>& stop);
+
+/// How well the best times repeat: the largest relative difference, over contenders still in,
+/// between the best of even and of odd rounds. 0 with fewer than two rounds.
+double noise(std::span<const Contender> contenders);
+
+struct Choice {
+  int index = -1;  // -1 when nothing was timed
+  double noise = 0;
+  double band = 0;
+};
+
+/// The first, in the order of preference given, of the contenders whose best time is within the
+/// noise band of the best: the same machine gives the same answer twice.
+Choice choose(std::span<const Contender> contenders, std::span<const std::size_t> preference,
+              const Policy& policy);
+
+}  // namespace gemwright::tune

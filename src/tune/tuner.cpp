@@ -1,0 +1,232 @@
+#include "tune/tuner.hpp"
+
+#include "log/log.hpp"
+#include "tune/build.hpp"
+#include "tune/failures.hpp"
+#include "tune/measure.hpp"
+#include "tune/validator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gemwright::tune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of the time limit, what may be gone before measuring must begin.
+constexpr double kShareBeforeMeasuring = 0.6;
+
+// Two tunings at once on one device would measure each other.
+std::mutex& turn_of(const Device& device) {
+  static std::mutex mutex;
+  static std::map<std::pair<DeviceKind, int>, std::mutex> turns;
+  const std::lock_guard lock(mutex);
+  return turns[{device.kind(), device.ordinal()}];
+}
+
+std::string label(const Candidate& candidate) {
+  return fmt::format("{}/{}", candidate.family->name(),
+                     candidate.family->configuration_name(candidate.configuration));
+}
+
+class Tuning {
+ public:
+  explicit Tuning(const Request& request)
+      : request_(request),
+        failures_(request.database, *request.problem, *request.device),
+        start_(Clock::now()) {
+    for (const Candidate& candidate : request.candidates) {
+      result_.outcomes.push_back({candidate, nullptr, 0, 0, failures_.remembered(candidate)});
+    }
+  }
+
+  Result run() {
+    Validator validator(*request_.problem, *request_.device);
+    {
+      // The worker makes its operands while this process compiles.
+      const std::jthread preparing([&] { validator.prepare(); });
+      build();
+    }
+    validate(validator);
+    measure();
+    if (result_.chosen < 0) choose_unmeasured();
+    return std::move(result_);
+  }
+
+ private:
+  void build();
+  void validate(Validator& validator);
+  void measure();
+  void rank(std::vector<Timed>& timed, const std::vector<std::size_t>& indices);
+  void choose_unmeasured();
+  void fail(Outcome& outcome, const Verdict& verdict);
+
+  double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool cancelled() const { return request_.cancelled && request_.cancelled(); }
+  bool stop_after(double share) const {
+    return elapsed_s() > share * request_.time_limit_s || cancelled();
+  }
+  void progress(int done, const std::string& text) const {
+    const int total = 2 * static_cast<int>(result_.outcomes.size());
+    if (request_.progress) request_.progress(done, total, text);
+  }
+  double limit_s(const Candidate& candidate) const {
+    return request_.candidate_limit_s + 3e-6 * candidate.estimate.us;
+  }
+
+  const Request& request_;
+  Failures failures_;
+  Clock::time_point start_;
+  Result result_;
+  std::vector<bool> right_;  // of the outcomes, once validated
+};
+
+void Tuning::build() {
+  std::vector<std::size_t> indices;
+  std::vector<const Candidate*> candidates;
+  for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
+    if (!result_.outcomes[i].failure.empty()) continue;
+    indices.push_back(i);
+    candidates.push_back(&result_.outcomes[i].candidate);
+  }
+  int done = 0;
+  auto built = build_all(
+      *request_.problem, *request_.device, candidates,
+      [&] { return stop_after(kShareBeforeMeasuring); },
+      [&](std::size_t i) {
+        progress(++done / 2, "built " + label(result_.outcomes[indices[i]].candidate));
+      });
+  for (std::size_t i = 0; i < built.size(); ++i) {
+    Outcome& outcome = result_.outcomes[indices[i]];
+    outcome.kernel = std::move(built[i].kernel);
+    if (outcome.kernel) continue;
+    if (built[i].failure.empty()) {
+      fail(outcome, {Verdict::Kind::undone, "not built: time was up"});
+    } else {
+      fail(outcome, {built[i].out_of_memory ? Verdict::Kind::memory : Verdict::Kind::build,
+                     built[i].failure});
+    }
+  }
+}
+
+void Tuning::validate(Validator& validator) {
+  right_.assign(result_.outcomes.size(), false);
+  const int count = static_cast<int>(result_.outcomes.size());
+  bool any_right = false;
+  for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
+    Outcome& outcome = result_.outcomes[i];
+    if (!outcome.kernel || stop_after(kShareBeforeMeasuring)) continue;
+    const double left = kShareBeforeMeasuring * request_.time_limit_s - elapsed_s();
+    if (any_right && 3e-6 * outcome.candidate.estimate.us > left) {
+      log::info("{} is not tried: predicted to take {:.0f} ms", label(outcome.candidate),
+                outcome.candidate.estimate.us * 1e-3);
+      continue;
+    }
+    const Verdict verdict = validator.check(outcome.candidate, limit_s(outcome.candidate));
+    if (verdict.kind == Verdict::Kind::right) {
+      right_[i] = any_right = true;
+    } else if (verdict.kind != Verdict::Kind::undone && verdict.kind != Verdict::Kind::memory) {
+      outcome.kernel.reset();
+      fail(outcome, verdict);
+    } else {
+      log::warn("{} was not validated: {}", label(outcome.candidate), verdict.reason);
+    }
+    progress((count + static_cast<int>(i) + 1) / 2, "checked " + label(outcome.candidate));
+  }
+}
+
+void Tuning::measure() {
+  std::vector<Timed> timed;
+  std::vector<std::size_t> indices;
+  bool vendor_seen = false;
+  for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
+    if (!right_[i]) continue;
+    const Outcome& outcome = result_.outcomes[i];
+    const bool vendor = outcome.candidate.family->vendor();
+    Timed& added = timed.emplace_back();
+    added.kernel = outcome.kernel;
+    added.label = label(outcome.candidate);
+    added.contender.always_final = vendor && !vendor_seen;
+    vendor_seen = vendor_seen || vendor;
+    indices.push_back(i);
+  }
+  if (timed.empty() || stop_after(1)) return;
+  const int count = static_cast<int>(result_.outcomes.size());
+  progress(count, fmt::format("measuring {} candidates", timed.size()));
+  try {
+    if (tune::measure(*request_.problem, *request_.device, timed, [&] { return stop_after(1); })) {
+      rank(timed, indices);
+    }
+  } catch (const std::exception& error) {
+    log::warn("{} was not measured: {}", key(*request_.problem), error.what());
+  }
+  progress(
+      2 * count,
+      result_.chosen < 0
+          ? "nothing was measured"
+          : "chose " + label(result_.outcomes[static_cast<std::size_t>(result_.chosen)].candidate));
+}
+
+void Tuning::rank(std::vector<Timed>& timed, const std::vector<std::size_t>& indices) {
+  std::vector<Contender> contenders;
+  std::vector<std::size_t> preference;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    Outcome& outcome = result_.outcomes[indices[i]];
+    outcome.best_us = best(timed[i].contender);
+    outcome.median_us = median(timed[i].contender);
+    if (!timed[i].failure.empty()) outcome.failure = "timing: " + timed[i].failure;
+    const bool incumbent = static_cast<int>(indices[i]) == request_.incumbent;
+    preference.insert(incumbent ? preference.begin() : preference.end(), i);
+    contenders.push_back(std::move(timed[i].contender));
+  }
+  const Choice choice = choose(contenders, preference, policy_of(request_.device->kind()));
+  result_.noise = choice.noise;
+  if (choice.index < 0) return;
+  result_.chosen = static_cast<int>(indices[static_cast<std::size_t>(choice.index)]);
+
+  double second = 0;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const double us = median(contenders[i]);
+    if (static_cast<int>(i) == choice.index || us <= 0) continue;
+    second = second == 0 ? us : std::min(second, us);
+  }
+  const double chosen = median(contenders[static_cast<std::size_t>(choice.index)]);
+  result_.margin = second > 0 ? second / chosen - 1 : 0;
+}
+
+void Tuning::choose_unmeasured() {
+  const auto first = [&](const auto& wanted) {
+    for (std::size_t i = 0; i < result_.outcomes.size() && result_.chosen < 0; ++i) {
+      if (wanted(i)) result_.chosen = static_cast<int>(i);
+    }
+  };
+  first([&](std::size_t i) { return right_[i] && result_.outcomes[i].failure.empty(); });
+  first([&](std::size_t i) { return result_.outcomes[i].kernel != nullptr; });
+  if (result_.chosen >= 0) {
+    log::warn("{}: {} is chosen unmeasured", key(*request_.problem),
+              label(result_.outcomes[static_cast<std::size_t>(result_.chosen)].candidate));
+  }
+}
+
+void Tuning::fail(Outcome& outcome, const Verdict& verdict) {
+  outcome.failure = fmt::format("{}: {}", name(verdict.kind), verdict.reason);
+  log::warn("{} is dropped: {}", label(outcome.candidate), outcome.failure);
+  failures_.remember(outcome.candidate, verdict);
+}
+
+}  // namespace
+
+Result tune(const Request& request) {
+  const std::lock_guard turn(turn_of(*request.device));
+  return Tuning(request).run();
+}
+
+}  // namespace gemwright::tune

@@ -1,0 +1,42 @@
+// Validates candidates of one problem where a fault or a hang harms nobody.
+#pragma once
+
+#include "model/rank.hpp"
+#include "tune/checker.hpp"
+#include "tune/worker_process.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace gemwright::tune {
+
+/// In a worker process, which is replaced when a candidate kills it or passes its limit; in this
+/// process when there is no worker to be had. Not safe from several threads.
+class Validator {
+ public:
+  Validator(const Problem& problem, const Device& device);
+  ~Validator();
+  Validator(const Validator&) = delete;
+  Validator& operator=(const Validator&) = delete;
+
+  /// Makes operands and reference. check() does so when it must; before it, it saves time.
+  void prepare();
+
+  /// Builds the candidate, runs it and checks the result. `limit_s` holds in a worker only.
+  Verdict check(const Candidate& candidate, double limit_s);
+
+ private:
+  Verdict prepare_worker();
+  Verdict prepare_here();
+  Verdict check_in_worker(const std::string& request, double limit_s);
+
+  const Problem& problem_;
+  const Device& device_;
+  std::unique_ptr<WorkerProcess> worker_;
+  std::optional<Checker> here_;
+  bool prepared_ = false;
+  Verdict unprepared_;  // why, when it could not be prepared
+};
+
+}  // namespace gemwright::tune

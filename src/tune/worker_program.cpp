@@ -1,0 +1,46 @@
+#include "tune/worker.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+namespace gemwright::tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool executable(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+fs::path folder_of_library() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&worker_program), &info) == 0) return {};
+  std::error_code error;
+  return fs::canonical(info.dli_fname, error).parent_path();
+}
+
+}  // namespace
+
+std::string worker_program() {
+  if (const char* given = std::getenv("GEMWRIGHT_WORKER")) return executable(given) ? given : "";
+  std::error_code error;
+  const fs::path beside_program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path beside_library = folder_of_library();
+  for (const fs::path& folder : {
+           beside_program,
+           beside_library,
+           beside_library / "../bin",
+#ifdef GEMWRIGHT_INSTALL_BINDIR
+           fs::path(GEMWRIGHT_INSTALL_BINDIR),
+#endif
+       }) {
+    if (!folder.empty() && executable(folder / "gemwright")) return folder / "gemwright";
+  }
+  return {};
+}
+
+}  // namespace gemwright::tune

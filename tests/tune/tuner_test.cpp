@@ -1,0 +1,158 @@
+#include "tune/tuner.hpp"
+
+#include "tune/fakes.hpp"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::tune {
+namespace {
+
+class TunerTest : public testing::Test {
+ protected:
+  Request request(std::vector<Candidate> candidates) {
+    Request request;
+    request.problem = &problem_;
+    request.device = &device_;
+    request.candidates = std::move(candidates);
+    request.candidate_limit_s = 1;
+    request.database = database_.get();
+    return request;
+  }
+  std::vector<store::Failure> failures() { return database_->failures(device_.key()); }
+
+  Problem problem_ = Problem::mm(17, 40, 23, DataType::f32);
+  Device device_ = small_device();
+  std::unique_ptr<store::Database> database_ = store::open_memory();
+};
+
+TEST_F(TunerTest, ChoosesAmongThoseThatAreRight) {
+  const Result result =
+      tune(request({fake(Act::crash), fake(Act::hang), fake(Act::wrong), fake(Act::no_build),
+                    fake(Act::bad_build), fake(Act::no_memory), fake(Act::right),
+                    fake(Act::right, 1, fake_vendor())}));
+  ASSERT_EQ(result.outcomes.size(), 8U);
+  EXPECT_TRUE(result.outcomes[0].failure.starts_with("fault: ")) << result.outcomes[0].failure;
+  EXPECT_TRUE(result.outcomes[1].failure.starts_with("hang: ")) << result.outcomes[1].failure;
+  EXPECT_TRUE(result.outcomes[2].failure.starts_with("wrong: ")) << result.outcomes[2].failure;
+  EXPECT_TRUE(result.outcomes[3].failure.starts_with("build: ")) << result.outcomes[3].failure;
+  EXPECT_TRUE(result.outcomes[4].failure.starts_with("build: ")) << result.outcomes[4].failure;
+  ASSERT_GE(result.chosen, 6);
+  for (std::size_t i : {6U, 7U}) {
+    EXPECT_EQ(result.outcomes[i].failure, "");
+    EXPECT_GT(result.outcomes[i].best_us, 0);
+    EXPECT_GE(result.outcomes[i].median_us, result.outcomes[i].best_us);
+    EXPECT_NE(result.outcomes[i].kernel, nullptr);
+  }
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.outcomes[i].kernel, nullptr) << i;
+}
+
+TEST_F(TunerTest, RemembersWhatFailedAndDoesNotTryItAgain) {
+  tune(request({fake(Act::right), fake(Act::crash), fake(Act::no_build), fake(Act::no_memory)}));
+  ASSERT_EQ(failures().size(), 2U);  // lack of memory says nothing of a candidate
+  for (const store::Failure& failure : failures()) {
+    EXPECT_EQ(failure.family, "fake");
+    EXPECT_EQ(failure.family_version, 3);
+    EXPECT_EQ(failure.problem, key(problem_));
+  }
+  problem_ = Problem::mm(5, 6, 7, DataType::f32);
+  const Result again = tune(request({fake(Act::right), fake(Act::crash), fake(Act::no_build)}));
+  EXPECT_TRUE(again.outcomes[1].failure.starts_with("failed before: fault")) << "on any problem";
+  EXPECT_TRUE(again.outcomes[2].failure.starts_with("build: ")) << "on that problem only";
+}
+
+TEST_F(TunerTest, AVendorsFailureIsOfThatProblemOnly) {
+  tune(request({fake(Act::right), fake(Act::wrong, 0, fake_vendor())}));
+  ASSERT_EQ(failures().size(), 1U);
+  const Result same = tune(request({fake(Act::right), fake(Act::wrong, 0, fake_vendor())}));
+  EXPECT_TRUE(same.outcomes[1].failure.starts_with("failed before: ")) << same.outcomes[1].failure;
+  problem_ = Problem::mm(5, 6, 7, DataType::f32);
+  const Result other = tune(request({fake(Act::right), fake(Act::wrong, 0, fake_vendor())}));
+  EXPECT_TRUE(other.outcomes[1].failure.starts_with("wrong: ")) << other.outcomes[1].failure;
+}
+
+TEST_F(TunerTest, WhenAllFailNothingIsChosen) {
+  const Result result = tune(request({fake(Act::crash), fake(Act::wrong), fake(Act::no_build)}));
+  EXPECT_EQ(result.chosen, -1);
+  EXPECT_EQ(tune(request({})).chosen, -1);
+}
+
+TEST_F(TunerTest, WithoutMemoryTheFirstThatIsBuiltIsChosenUnmeasured) {
+  const Result result = tune(request({fake(Act::no_memory), fake(Act::no_memory, 1)}));
+  EXPECT_EQ(result.chosen, 0);
+  EXPECT_EQ(result.outcomes[0].best_us, 0);
+  EXPECT_NE(result.outcomes[0].kernel, nullptr);
+}
+
+TEST_F(TunerTest, CancelledAtOnceItStillAnswers) {
+  Request cancelled = request({fake(Act::right), fake(Act::right, 1)});
+  cancelled.cancelled = [] { return true; };
+  const Result result = tune(cancelled);
+  EXPECT_EQ(result.chosen, 0);
+  EXPECT_EQ(result.outcomes[0].best_us, 0);
+  EXPECT_NE(result.outcomes[0].kernel, nullptr);
+}
+
+TEST_F(TunerTest, CancelledWhileValidatingItKeepsWhatIsRight) {
+  Request cancelled = request({fake(Act::wrong), fake(Act::right), fake(Act::right, 1)});
+  std::atomic<bool> seen_two{false};
+  cancelled.progress = [&](int, int, const std::string& text) {
+    if (text == "checked fake/act0_0") seen_two = true;
+  };
+  cancelled.cancelled = [&] { return seen_two.load(); };
+  const Result result = tune(cancelled);
+  EXPECT_EQ(result.chosen, 1);
+  EXPECT_EQ(result.outcomes[1].best_us, 0);
+}
+
+TEST_F(TunerTest, TimeLimitEndsIt) {
+  Request limited = request({fake(Act::right), fake(Act::hang), fake(Act::right, 1)});
+  limited.time_limit_s = 1;  // gone with the hanging one
+  const auto start = std::chrono::steady_clock::now();
+  const Result result = tune(limited);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+  EXPECT_EQ(result.chosen, 0);
+}
+
+TEST_F(TunerTest, ProgressNeverGoesBack) {
+  Request watched = request({fake(Act::right), fake(Act::wrong), fake(Act::right, 1)});
+  std::vector<int> seen;
+  watched.progress = [&](int done, int total, const std::string& text) {
+    EXPECT_EQ(total, 6);
+    EXPECT_FALSE(text.empty());
+    seen.push_back(done);
+  };
+  tune(watched);
+  ASSERT_FALSE(seen.empty());
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_EQ(seen.back(), 6);
+}
+
+TEST_F(TunerTest, TwoAtOnceDoNotDisturbEachOther) {
+  std::vector<Result> results(2);
+  {
+    std::vector<std::jthread> threads;
+    for (Result& result : results) {
+      threads.emplace_back([&] {
+        result = tune(request({fake(Act::crash), fake(Act::right), fake(Act::throws)}));
+      });
+    }
+  }
+  for (const Result& result : results) {
+    EXPECT_EQ(result.chosen, 1);
+    EXPECT_GT(result.outcomes[1].best_us, 0);
+  }
+}
+
+TEST_F(TunerTest, KMayBeZero) {
+  problem_ = Problem::mm(17, 40, 0, DataType::f32);
+  const Result result = tune(request({fake(Act::wrong), fake(Act::right)}));
+  EXPECT_EQ(result.chosen, 1);
+}
+
+}  // namespace
+}  // namespace gemwright::tune
