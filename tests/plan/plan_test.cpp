@@ -1,0 +1,154 @@
+// Plans on the CPU: what run() refuses, how operands are mapped, modes and their sources.
+#include "support/cases.hpp"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gemwright {
+namespace {
+
+PlanOptions untuned() {
+  PlanOptions options;
+  options.mode = Mode::model;
+  return options;
+}
+
+Planner planner() {
+  return Planner(Device::cpu(), Store::none());
+}
+
+std::string refused_argument(const Plan& plan, const Operands& operands,
+                             const Workspace& workspace = {}) {
+  try {
+    plan.run(operands, {}, workspace);
+  } catch (const InvalidArgument& error) {
+    return error.argument();
+  }
+  return "";
+}
+
+TEST(Plan, RunsEveryLayoutAsTheCallerSeesIt) {
+  for (const test::Case& description : test::stride_cases(DataType::f32)) {
+    const auto memory = test::host_memory();
+    test::Fixture fixture(description, *memory);
+    const Plan plan = planner().plan(description.problem, untuned());
+    plan.run(fixture.operands());
+    EXPECT_EQ(fixture.compare(), "");
+  }
+}
+
+TEST(Plan, TakesTheCallersWorkspace) {
+  const test::Case description{.name = "workspace",
+                               .problem = Problem::linear(64, 256, 512, DataType::bf16)};
+  const auto memory = test::host_memory();
+  test::Fixture fixture(description, *memory);
+  const Plan plan = planner().plan(description.problem, untuned());
+  const Workspace workspace = test::make_workspace(*memory, plan.workspace_bytes() + 256);
+  plan.run(fixture.operands(), {}, workspace);
+  EXPECT_EQ(fixture.compare(), "");
+  if (plan.workspace_bytes() == 0) return;
+  Workspace small = workspace;
+  small.bytes = plan.workspace_bytes() - 1;
+  EXPECT_EQ(refused_argument(plan, fixture.operands(), small), "workspace.bytes");
+}
+
+TEST(Plan, NamesTheOperandThatIsWrong) {
+  std::vector<float> a(64);
+  std::vector<float> b(64);
+  std::vector<float> d(128);
+  Problem problem = Problem::mm(8, 8, 8, DataType::f32);
+  problem.bias = Bias::per_column;
+  const Plan plan = planner().plan(problem, untuned());
+  const Operands good{.a = a.data(), .b = b.data(), .d = d.data(), .bias = a.data()};
+  EXPECT_EQ(refused_argument(plan, good), "");
+  Operands bad = good;
+  bad.a = nullptr;
+  EXPECT_EQ(refused_argument(plan, bad), "operands.a");
+  bad = good;
+  bad.bias = nullptr;
+  EXPECT_EQ(refused_argument(plan, bad), "operands.bias");
+  bad = good;
+  bad.d = d.data() + 1;
+  EXPECT_EQ(refused_argument(plan, bad), "operands.d");
+  bad = good;
+  bad.d = a.data();
+  EXPECT_EQ(refused_argument(plan, bad), "operands.d");
+}
+
+TEST(Plan, ColumnSlicesOfOneBufferMayMeetButNotOverlap) {
+  std::vector<float> buffer(8 * 32);
+  std::vector<float> b(64);
+  Problem problem = Problem::mm(8, 8, 8, DataType::f32);
+  problem.a.row_stride = problem.d.row_stride = 32;
+  const Plan plan = planner().plan(problem, untuned());
+  EXPECT_EQ(refused_argument(plan, {.a = buffer.data(), .b = b.data(), .d = buffer.data() + 8}),
+            "");
+  EXPECT_EQ(refused_argument(plan, {.a = buffer.data(), .b = b.data(), .d = buffer.data() + 4}),
+            "operands.d");
+}
+
+TEST(Plan, EmptyOutputsNeedNoKernel) {
+  const Plan plan = planner().plan(Problem::mm(0, 8, 8, DataType::f32), untuned());
+  plan.run({});
+  EXPECT_EQ(plan.workspace_bytes(), 0U);
+}
+
+TEST(Plan, ManyThreadsRunOnePlan) {
+  const test::Case description{.name = "threads",
+                               .problem = Problem::linear(33, 96, 200, DataType::bf16)};
+  const Plan plan = planner().plan(description.problem, untuned());
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      const auto memory = test::host_memory();
+      test::Fixture fixture(description, *memory);
+      for (int run = 0; run < 20; ++run) {
+        fixture.reset();
+        plan.run(fixture.operands());
+        wrong += fixture.compare().empty() ? 0 : 1;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Planner, ForcesAFamilyAndAConfiguration) {
+  const Problem problem = Problem::linear(4, 16, 16, DataType::f32);
+  PlanOptions options = untuned();
+  options.force = "cpu_reference";
+  const Plan plan = planner().plan(problem, options);
+  EXPECT_EQ(plan.kernel(), "cpu_reference/fp64");
+  EXPECT_EQ(plan.explanation().source, Source::forced);
+  options.force = "cpu_reference/fp64";
+  EXPECT_EQ(planner().plan(problem, options).kernel(), "cpu_reference/fp64");
+  options.force = "cpu_reference/fp65";
+  EXPECT_THROW(planner().plan(problem, options), Unsupported);
+}
+
+TEST(Planner, StoreOnlyDoesNotGuess) {
+  PlanOptions options;
+  options.mode = Mode::store_only;
+  EXPECT_THROW(planner().plan(Problem::linear(4, 16, 16, DataType::f32), options), Unsupported);
+}
+
+TEST(Planner, BadProblemsAreRefusedBeforeAnythingElse) {
+  Problem problem = Problem::linear(4, 16, 16, DataType::f32);
+  problem.beta = 1;
+  EXPECT_THROW(planner().plan(problem), InvalidArgument);
+}
+
+TEST(Planner, CandidatesAreRankedAndRefusalsSayWhy) {
+  const CandidateList list = planner().candidates(Problem::linear(16, 256, 256, DataType::bf16));
+  ASSERT_FALSE(list.candidates.empty());
+  EXPECT_GT(list.floor_us, 0);
+  for (const Refusal& refusal : list.refusals) EXPECT_GT(refusal.reason.size(), 10U);
+}
+
+}  // namespace
+}  // namespace gemwright
