@@ -9,6 +9,7 @@ const Family& cpu_reference();
 #ifdef GEMWRIGHT_CUDA
 const Family& cuda_mma();
 const Family& cuda_simt();
+const Family& cuda_vendor();
 #endif
 
 std::span<const Family* const> all() {
@@ -17,6 +18,7 @@ std::span<const Family* const> all() {
 #ifdef GEMWRIGHT_CUDA
       &cuda_mma(),
       &cuda_simt(),
+      &cuda_vendor(),
 #endif
   };
   return families;
