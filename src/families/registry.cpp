@@ -6,6 +6,9 @@ namespace gemwright::families {
 
 // One line a family, each defined in its own folder.
 const Family& cpu_reference();
+#ifdef GEMWRIGHT_ONEDNN
+const Family& cpu_vendor();
+#endif
 #ifdef GEMWRIGHT_CUDA
 const Family& cuda_mma();
 const Family& cuda_simt();
@@ -15,6 +18,9 @@ const Family& cuda_vendor();
 std::span<const Family* const> all() {
   static const std::array families = {
       &cpu_reference(),
+#ifdef GEMWRIGHT_ONEDNN
+      &cpu_vendor(),
+#endif
 #ifdef GEMWRIGHT_CUDA
       &cuda_mma(),
       &cuda_simt(),

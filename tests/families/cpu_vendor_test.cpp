@@ -1,0 +1,99 @@
+#ifdef GEMWRIGHT_ONEDNN
+
+#include "families/family.hpp"
+#include "support/gemm_case.hpp"
+#include <gemwright/errors.hpp>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+namespace gemwright {
+namespace {
+
+const Family& vendor() {
+  return *families::find("cpu_vendor");
+}
+
+TEST(CpuVendor, RefusalsSayWhatIsWrong) {
+  const Device device = Device::cpu();
+  Problem packed = Problem::linear(4, 64, 64, DataType::f32);
+  packed.b.packed = true;
+  EXPECT_NE(vendor().refuse(packed, device)->find("packed"), std::string::npos);
+
+  Problem strided = Problem::mm(4, 64, 64, DataType::f32);
+  strided.b.row_stride = 130;
+  strided.b.col_stride = 2;
+  EXPECT_NE(vendor().refuse(strided, device)->find("B has no contiguous"), std::string::npos);
+
+  Problem mixed = Problem::mm(4, 64, 64, DataType::f32);
+  mixed.b.type = DataType::bf16;
+  EXPECT_NE(vendor().refuse(mixed, device)->find("one type"), std::string::npos);
+
+  EXPECT_FALSE(vendor().refuse(Problem::linear(4, 64, 64, DataType::f32), device).has_value());
+}
+
+TEST(CpuVendor, FirstConfigurationIsWhatACallerOfOneDnnGets) {
+  const Device device = Device::cpu(2);
+  const auto list = vendor().configurations(Problem::linear(1, 64, 64, DataType::f32), device);
+  ASSERT_EQ(list.size(), 3U);
+  EXPECT_EQ(vendor().configuration_name(list[0]), "onednn_matmul_t2");
+  EXPECT_EQ(vendor().configuration_name(list[1]), "onednn_linear_t2");
+  EXPECT_EQ(vendor().configuration_name(list[2]), "onednn_matmul_t1");
+  // Too large for one thread to be as fast.
+  const auto large = Problem::linear(512, 4096, 4096, DataType::f32);
+  EXPECT_EQ(vendor().configurations(large, device).size(), 2U);
+}
+
+TEST(CpuVendor, CallersNumberOfThreadsIsPutBack) {
+  using Get = int (*)();
+  using Set = void (*)(int);
+  const auto get = reinterpret_cast<Get>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  const auto set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (get == nullptr || set == nullptr) GTEST_SKIP() << "oneDNN was built without OpenMP";
+  const int before = get();
+  set(7);
+  const Problem problem = Problem::linear(3, 64, 32, DataType::f32);
+  const Device device = Device::cpu(2);
+  const auto kernel = vendor().build(problem, device, vendor().configurations(problem, device)[0]);
+  EXPECT_EQ(get(), 7);
+  const std::vector<float> a(3 * 32, 1.0F);
+  const std::vector<float> b(64 * 32, 0.5F);
+  std::vector<float> d(3 * 64);
+  std::vector<std::byte> scratch(kernel->workspace_bytes(problem));
+  kernel->run(problem, {.a = a.data(), .b = b.data(), .d = d.data()}, scratch.data(), {});
+  EXPECT_EQ(get(), 7);
+  EXPECT_EQ(d[100], 16.0F);
+  set(before);
+}
+
+// More threads than the kernel keeps sets of memory objects for.
+TEST(CpuVendor, OneKernelFromManyThreads) {
+  const Problem problem = Problem::linear(5, 48, 40, DataType::f32);
+  const Device device = Device::cpu(1);
+  const auto kernel = vendor().build(problem, device, vendor().configurations(problem, device)[0]);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 1; t <= 12; ++t) {
+    threads.emplace_back([&, t] {
+      const std::vector<float> a(5 * 40, static_cast<float>(t));
+      const std::vector<float> b(48 * 40, 1.0F);
+      std::vector<std::byte> scratch(kernel->workspace_bytes(problem));
+      for (int run = 0; run < 50; ++run) {
+        std::vector<float> d(5 * 48, -1.0F);
+        kernel->run(problem, {.a = a.data(), .b = b.data(), .d = d.data()}, scratch.data(), {});
+        for (const float value : d) wrong += value != 40.0F * static_cast<float>(t) ? 1 : 0;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+}  // namespace
+}  // namespace gemwright
+
+#endif
