@@ -5,6 +5,7 @@
 namespace gemwright::families {
 
 // One line a family, each defined in its own folder.
+const Family& cpu_packed();
 const Family& cpu_reference();
 #ifdef GEMWRIGHT_ONEDNN
 const Family& cpu_vendor();
@@ -17,6 +18,7 @@ const Family& cuda_vendor();
 
 std::span<const Family* const> all() {
   static const std::array families = {
+      &cpu_packed(),
       &cpu_reference(),
 #ifdef GEMWRIGHT_ONEDNN
       &cpu_vendor(),

@@ -109,14 +109,19 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-int usable_cores(const std::vector<int>& cpus, const Roots& roots) {
+std::vector<int> one_cpu_per_core(const std::vector<int>& cpus, const Roots& roots) {
   std::set<int> cores;
+  std::vector<int> chosen;
   for (const int cpu : cpus) {
     const auto siblings =
         parse_cpu_list(text_of(cpu_folder(roots, cpu) / "topology/thread_siblings_list"));
-    cores.insert(siblings.empty() ? cpu : siblings.front());
+    if (cores.insert(siblings.empty() ? cpu : siblings.front()).second) chosen.push_back(cpu);
   }
-  int count = std::max<int>(1, static_cast<int>(cores.size()));
+  return chosen;
+}
+
+int usable_cores(const std::vector<int>& cpus, const Roots& roots) {
+  int count = std::max<int>(1, static_cast<int>(one_cpu_per_core(cpus, roots).size()));
   if (const double quota = cpu_quota(roots); quota > 0) {
     // Rounded down: a thread that is throttled while others wait for it costs more than it adds.
     count = std::min(count, std::max(1, static_cast<int>(std::floor(quota))));

@@ -23,6 +23,9 @@ struct Roots {
 /// Logical CPUs of this process's affinity mask.
 std::vector<int> allowed_cpus();
 
+/// The first of `cpus` on every physical core.
+std::vector<int> one_cpu_per_core(const std::vector<int>& cpus, const Roots& roots = {});
+
 /// Physical cores among `cpus` (two threads of one core share its FMA units, so they count once),
 /// no more than the CPU quota of the control group; at least 1.
 int usable_cores(const std::vector<int>& cpus, const Roots& roots = {});

@@ -1,0 +1,192 @@
+// Packing: interleaves up to 16 rows (of A, or columns of B) along K.
+#pragma once
+
+#include "families/cpu_packed/kernels/scalar_types.hpp"
+#include "families/cpu_packed/kernels/table.hpp"
+
+namespace gemwright::cpu_packed {
+
+template <class Isa>
+struct Packing {
+  using V = typename Isa::V;
+  static constexpr int kLanes = Isa::kLanes;
+
+  [[gnu::always_inline]] static const char* at(const void* base, DataType type,
+                                               std::int64_t index) {
+    return static_cast<const char*>(base) + index * size_bytes(type);
+  }
+
+  [[gnu::always_inline]] static float element(const char* address, DataType type) {
+    if (type == DataType::f32) {
+      float value;
+      __builtin_memcpy(&value, address, 4);
+      return value;
+    }
+    const std::uint16_t bits = element16(address);
+    return type == DataType::bf16 ? bf16_to_f32(bits) : f16_to_f32(bits);
+  }
+
+  [[gnu::always_inline]] static std::uint16_t element16(const char* address) {
+    std::uint16_t bits;
+    __builtin_memcpy(&bits, address, 2);
+    return bits;
+  }
+
+  template <DataType kType>
+  [[gnu::always_inline]] static V load(const char* address) {
+    if constexpr (kType == DataType::bf16) return Isa::load_bf16(address);
+    if constexpr (kType == DataType::f16) return Isa::load_f16(address);
+    if constexpr (kType == DataType::f32) return Isa::load(address);
+  }
+
+  // A unit is what lands in one 32-bit slot: an element widened to fp32, or a pair of 16 bits.
+  struct Units {
+    const PackArgs& args;
+    std::int64_t units;
+    bool pairs;
+
+    std::uint32_t operator()(int row, std::int64_t unit) const {
+      if (row >= args.rows) return 0;
+      const std::int64_t base = row * args.row_stride;
+      if (!pairs) {
+        return bits_of_float(
+            element(at(args.source, args.type, base + unit * args.k_stride), args.type));
+      }
+      const std::int64_t k = 2 * unit;
+      const std::uint32_t low = element16(at(args.source, args.type, base + k * args.k_stride));
+      if (k + 1 >= args.k) return low;
+      const std::uint32_t high =
+          element16(at(args.source, args.type, base + (k + 1) * args.k_stride));
+      return low | high << 16;
+    }
+
+    void write(std::int64_t first, std::int64_t last) const {
+      auto* out = static_cast<std::uint32_t*>(args.out);
+      for (std::int64_t unit = first; unit < last; ++unit) {
+        for (int row = 0; row < args.out_rows; ++row) {
+          out[unit * args.out_rows + row] = (*this)(row, unit);
+        }
+      }
+    }
+  };
+
+  // Rows are contiguous along K: square blocks are transposed in registers.
+  template <DataType kType, bool kPairs>
+  static std::int64_t transpose_rows(const PackArgs& args, std::int64_t units) {
+    auto* out = static_cast<float*>(args.out);
+    const std::int64_t end = units * args.out_rows;
+    // Pairs that are whole in memory; the last of an odd K is left to the caller.
+    const std::int64_t whole = kPairs ? args.k / 2 : args.k;
+    std::int64_t unit = 0;
+    for (; unit + kLanes <= whole; unit += kLanes) {
+      for (int first = 0; first < args.out_rows; first += kLanes) {
+        const int rows = args.rows - first < kLanes ? args.rows - first : kLanes;
+        V block[kLanes];
+#pragma GCC unroll 16
+        for (int row = 0; row < kLanes; ++row) {
+          if (row < rows) {
+            const std::int64_t k = kPairs ? 2 * unit : unit;
+            const char* address = at(args.source, args.type, (first + row) * args.row_stride + k);
+            block[row] = kPairs ? Isa::load(address) : load<kType>(address);
+          } else {
+            block[row] = Isa::zero();
+          }
+        }
+        Isa::transpose(block);
+        const int width = args.out_rows - first < kLanes ? args.out_rows - first : kLanes;
+        for (int i = 0; i < kLanes; ++i) {
+          const std::int64_t offset = (unit + i) * args.out_rows + first;
+          // A store wider than the rows is overwritten by the next one, except at the very end.
+          if (width == kLanes || (offset + kLanes <= end && first == 0)) {
+            Isa::store(out + offset, block[i]);
+          } else {
+            alignas(64) float rest[kLanes];
+            Isa::store(rest, block[i]);
+            for (int j = 0; j < width; ++j) out[offset + j] = rest[j];
+          }
+        }
+      }
+    }
+    return unit;
+  }
+
+  // Rows lie side by side: 16 of them are copied, widened or zipped for every k.
+  template <DataType kType, bool kPairs>
+  static std::int64_t copy_rows(const PackArgs& args, std::int64_t) {
+    auto* out = static_cast<float*>(args.out);
+    const std::int64_t whole = kPairs ? args.k / 2 : args.k;
+    for (std::int64_t unit = 0; unit < whole; ++unit) {
+      const std::int64_t k = kPairs ? 2 * unit : unit;
+      const char* low = at(args.source, args.type, k * args.k_stride);
+      const char* high = at(args.source, args.type, (k + 1) * args.k_stride);
+#pragma GCC unroll 4
+      for (int v = 0; v < kPanel; v += kLanes) {
+        const int offset = v * size_bytes(kType);
+        float* target = out + unit * kPanel + v;
+        if constexpr (kPairs) {
+          Isa::store(target, Isa::zip16(low + offset, high + offset));
+        } else {
+          Isa::store(target, load<kType>(low + offset));
+        }
+      }
+    }
+    return whole;
+  }
+
+  template <DataType kType, bool kPairs>
+  static void pack(const PackArgs& args) {
+    const std::int64_t units = kPairs ? (args.k + 1) / 2 : args.k;
+    std::int64_t done = 0;
+    if (args.k_stride == 1) {
+      done = transpose_rows<kType, kPairs>(args, units);
+    } else if (args.row_stride == 1 && args.rows == kPanel && args.out_rows == kPanel) {
+      done = copy_rows<kType, kPairs>(args, units);
+    }
+    Units{args, units, kPairs}.write(done, units);
+  }
+
+  static void pack_f32(const PackArgs& args) {
+    if (args.type == DataType::f32) return pack<DataType::f32, false>(args);
+    if (args.type == DataType::bf16) return pack<DataType::bf16, false>(args);
+    pack<DataType::f16, false>(args);
+  }
+
+  static void pack_pairs(const PackArgs& args) {
+    pack<DataType::bf16, true>(args);
+  }
+
+  // One row of A, widened, zero padded; kSplit puts even and odd elements of 2 vectors apart.
+  template <bool kSplit>
+  static void pack_row(const PackRowsArgs& args) {
+    auto* out = static_cast<float*>(args.out);
+    const std::int64_t padded = (args.k + kDotPadding - 1) / kDotPadding * kDotPadding;
+    for (std::int64_t k = 0; k < padded; ++k) {
+      std::int64_t target = k;
+      if constexpr (kSplit) {
+        const std::int64_t within = k % (2 * kLanes);
+        target = k - within + within / 2 + (within % 2) * kLanes;
+      }
+      out[target] =
+          k < args.k ? element(at(args.source, args.type, k * args.k_stride), args.type) : 0.0F;
+    }
+  }
+
+  static void pack_row_bf16(const PackRowsArgs& args) {
+    auto* out = static_cast<std::uint16_t*>(args.out);
+    const std::int64_t padded = (args.k + kDotPadding - 1) / kDotPadding * kDotPadding;
+    for (std::int64_t k = 0; k < padded; ++k) {
+      out[k] = k < args.k ? element16(at(args.source, args.type, k * args.k_stride)) : 0;
+    }
+  }
+};
+
+template <class Isa>
+constexpr void add_packing(KernelTable& table) {
+  table.pack_f32 = &Packing<Isa>::pack_f32;
+  table.pack_pairs = &Packing<Isa>::pack_pairs;
+  table.pack_rows_f32 = &Packing<Isa>::template pack_row<false>;
+  table.pack_rows_split = &Packing<Isa>::template pack_row<true>;
+  table.pack_rows_bf16 = &Packing<Isa>::pack_row_bf16;
+}
+
+}  // namespace gemwright::cpu_packed

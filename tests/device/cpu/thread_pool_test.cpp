@@ -1,0 +1,103 @@
+#include "device/cpu/thread_pool.hpp"
+
+#include "device/cpu/topology.hpp"
+
+#include <atomic>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gemwright::cpu {
+namespace {
+
+// More workers than this machine may have cores: several share one.
+std::vector<int> crowd(int count) {
+  const std::vector<int> allowed = allowed_cpus();
+  std::vector<int> cpus;
+  for (int i = 0; i < count; ++i)
+    cpus.push_back(allowed[static_cast<std::size_t>(i) % allowed.size()]);
+  return cpus;
+}
+
+TEST(ThreadPool, EveryTaskRunsOnceWhateverTheNumbers) {
+  ThreadPool pool(crowd(4));
+  for (const int tasks : {0, 1, 2, 3, 4, 7, 100}) {
+    for (const int threads : {1, 2, 3, 4, 9}) {
+      std::vector<std::atomic<int>> counts(static_cast<std::size_t>(tasks));
+      pool.run(tasks, threads, [&](int index, int participant) {
+        EXPECT_GE(participant, 0);
+        EXPECT_LT(participant, threads);
+        counts[static_cast<std::size_t>(index)].fetch_add(1);
+      });
+      for (const auto& count : counts) EXPECT_EQ(count.load(), 1);
+    }
+  }
+}
+
+TEST(ThreadPool, ResultsOfTasksAreSeenAfterARegion) {
+  ThreadPool pool(crowd(3));
+  std::vector<int> values(64);
+  for (int round = 1; round <= 2000; ++round) {
+    pool.run(64, 3, [&](int index, int) { values[static_cast<std::size_t>(index)] += index; });
+    EXPECT_EQ(std::accumulate(values.begin(), values.end(), 0), round * 63 * 32);
+  }
+}
+
+TEST(ThreadPool, ParticipantsAreAloneInTheirSlots) {
+  ThreadPool pool(crowd(4));
+  for (int round = 0; round < 500; ++round) {
+    std::vector<std::atomic<bool>> inside(4);
+    pool.run(16, 4, [&](int, int participant) {
+      auto& slot = inside[static_cast<std::size_t>(participant)];
+      EXPECT_FALSE(slot.exchange(true));
+      slot.store(false);
+    });
+  }
+}
+
+TEST(ThreadPool, ManyUsersAtOnce) {
+  ThreadPool pool(crowd(3));
+  std::vector<std::thread> users;
+  std::atomic<int> total{0};
+  for (int user = 0; user < 4; ++user) {
+    users.emplace_back([&] {
+      for (int round = 0; round < 300; ++round) {
+        int own[8] = {};
+        pool.run(8, 3, [&](int index, int) { own[index] = 1; });
+        total += std::accumulate(own, own + 8, 0);
+      }
+    });
+  }
+  for (auto& user : users) user.join();
+  EXPECT_EQ(total.load(), 4 * 300 * 8);
+}
+
+TEST(ThreadPool, ARegionInsideATaskRuns) {
+  ThreadPool pool(crowd(2));
+  std::atomic<int> total{0};
+  pool.run(4, 2, [&](int, int) { pool.run(3, 2, [&](int, int) { ++total; }); });
+  EXPECT_EQ(total.load(), 12);
+}
+
+TEST(ThreadPool, WorksInTheChildOfAFork) {
+  std::atomic<int> before{0};
+  ThreadPool::global().run(8, 2, [&](int, int) { ++before; });
+  ASSERT_EQ(before.load(), 8);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::atomic<int> inside{0};
+    ThreadPool::global().run(8, 2, [&](int, int) { ++inside; });
+    _exit(inside.load() == 8 ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace gemwright::cpu
