@@ -4,7 +4,6 @@
 #include "tune/memory.hpp"
 #include "tune/random.hpp"
 #include "tune/testbed.hpp"
-#include <gemwright/errors.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -173,8 +172,15 @@ const void* CpuTestbed::fill(const Operand& operand, std::int64_t rows, std::int
   return to;
 }
 
-const void* CpuTestbed::fill_packed_b(const std::vector<std::byte>&) {
-  throw Unsupported("packed weights cannot be tuned");
+const void* CpuTestbed::fill_packed_b(const std::vector<std::byte>& period) {
+  Problem plain = problem_;
+  plain.b = {.type = problem_.b.type, .row_stride = problem_.n, .col_stride = 1};
+  const std::int64_t elements = problem_.k * problem_.n;
+  const Pages from(static_cast<std::size_t>(elements * size_bytes(plain.b.type)));
+  fill_parallel(from.data(), elements, plain.b.type, period, fill_threads_);
+  std::byte* to = place(storage_bytes(problem_, problem_.b, problem_.k, problem_.n), 0, problem_.b);
+  pack_weights(plain, from.data(), to);
+  return to;
 }
 
 const void* CpuTestbed::fill_bias() {

@@ -9,6 +9,7 @@ namespace gemwright::tune {
 
 std::int64_t storage_bytes(const Problem& problem, const Operand& operand, std::int64_t rows,
                            std::int64_t cols) {
+  if (operand.packed) return static_cast<std::int64_t>(packed_weights_bytes(problem));
   return span_elements(operand, rows, cols, problem.batch) * size_bytes(operand.type);
 }
 
