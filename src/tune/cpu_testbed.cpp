@@ -130,13 +130,17 @@ CpuTestbed::CpuTestbed(const Problem& problem, const Device& device, const Testb
   const int copies = options.copies > 0 ? options.copies
                                         : rotating_copies(problem, device.profile().cpu.l3_bytes,
                                                           available_memory() / 4);
-  const auto period = [&](Input input, const Operand& operand) {
-    return random_period(operand.type, input, input_scale(problem, input));
+  const auto period = [&](Input input, const Operand& operand, std::int64_t rows,
+                          std::int64_t cols) {
+    return random_period(operand.type, input, input_scale(problem, input),
+                         storage_bytes(problem, operand, rows, cols) / size_bytes(operand.type));
   };
   Operands shared;
-  shared.a = fill(problem.a, problem.m, problem.k, period(Input::a, problem.a));
+  shared.a =
+      fill(problem.a, problem.m, problem.k, period(Input::a, problem.a, problem.m, problem.k));
   if (problem.c) {
-    shared.c = fill(*problem.c, problem.m, problem.n, period(Input::c, *problem.c));
+    shared.c =
+        fill(*problem.c, problem.m, problem.n, period(Input::c, *problem.c, problem.m, problem.n));
   }
   if (problem.bias != Bias::none) shared.bias = fill_bias();
   const std::int64_t d_bytes = storage_bytes(problem, problem.d, problem.m, problem.n);
@@ -145,7 +149,7 @@ CpuTestbed::CpuTestbed(const Problem& problem, const Device& device, const Testb
   pages_.emplace_back(output_bytes_ + static_cast<std::size_t>(d_offset));
   output_ = pages_.back().data() + d_offset;
   shared.d = output_ + kGuardBytes;
-  const std::vector<std::byte> b_period = period(Input::b, problem.b);
+  const std::vector<std::byte> b_period = period(Input::b, problem.b, problem.k, problem.n);
   for (int copy = 0; copy < copies; ++copy) {
     operands_.push_back(shared);
     operands_.back().b = problem.b.packed ? fill_packed_b(b_period)
@@ -188,7 +192,7 @@ const void* CpuTestbed::fill_bias() {
   const Operand as_operand{.type = problem_.bias_type};
   std::byte* to = place(entries * size_bytes(problem_.bias_type), 0, as_operand);
   fill_random(to, 0, entries, problem_.bias_type,
-              random_period(problem_.bias_type, Input::bias, 1));
+              random_period(problem_.bias_type, Input::bias, 1, entries));
   return to;
 }
 

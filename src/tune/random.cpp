@@ -34,10 +34,12 @@ double input_scale(const Problem& problem, Input input) {
   return std::exp2(-std::round(std::log2(static_cast<double>(problem.k)) / 2));
 }
 
-std::vector<std::byte> random_period(DataType type, Input input, double scale) {
-  std::vector<std::byte> period(static_cast<std::size_t>(kRandomPeriod * size_bytes(type)));
+std::vector<std::byte> random_period(DataType type, Input input, double scale,
+                                     std::int64_t elements) {
+  const std::int64_t count = std::min(elements, kRandomPeriod);
+  std::vector<std::byte> period(static_cast<std::size_t>(count * size_bytes(type)));
   const std::uint64_t first = (static_cast<std::uint64_t>(input) + 1) << 32;
-  for (std::int64_t i = 0; i < kRandomPeriod; ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const double value = near_normal(first + static_cast<std::uint64_t>(i)) * scale;
     numeric::store(type, period.data(), i, value);
   }

@@ -21,9 +21,11 @@ enum class Input : std::uint8_t { a, b, c, bias };
 /// order alpha, whatever K, and fp16 neither overflows nor runs into denormals.
 double input_scale(const Problem& problem, Input input);
 
-/// One period of an input: kRandomPeriod elements of the type, of variance 4/3 * scale^2 (the sum
-/// of four uniform 16-bit fields of a hash of the index), rounded to the type.
-std::vector<std::byte> random_period(DataType type, Input input, double scale);
+/// One period of an input, or its first `elements` where no more are needed: of variance
+/// 4/3 * scale^2 (the sum of four uniform 16-bit fields of a hash of the index), rounded to the
+/// type.
+std::vector<std::byte> random_period(DataType type, Input input, double scale,
+                                     std::int64_t elements = kRandomPeriod);
 
 /// Fills memory: elements first, first + 1, ... of an input's storage.
 void fill_random(void* out, std::int64_t first, std::int64_t elements, DataType type,

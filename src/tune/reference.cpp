@@ -25,9 +25,10 @@ constexpr std::int64_t kChunk = 2048;  // of K, so that both sides stay in the L
 // The values of an input, by position in its storage.
 class Values {
  public:
-  Values(const Problem& problem, Input input, DataType type) : values_(kRandomPeriod) {
-    const auto period = random_period(type, input, input_scale(problem, input));
-    for (std::int64_t i = 0; i < kRandomPeriod; ++i) {
+  Values(const Problem& problem, Input input, DataType type, std::int64_t elements)
+      : values_(static_cast<std::size_t>(std::min(elements, kRandomPeriod))) {
+    const auto period = random_period(type, input, input_scale(problem, input), elements);
+    for (std::int64_t i = 0; i < std::ssize(values_); ++i) {
       values_[static_cast<std::size_t>(i)] =
           static_cast<float>(numeric::load(type, period.data(), i));
     }
@@ -139,8 +140,13 @@ std::vector<Product> products(const Lines& few_lines, std::span<const std::int64
 class Epilogue {
  public:
   explicit Epilogue(const Problem& problem) : problem_(problem) {
-    if (problem.c) c_.emplace(problem, Input::c, problem.c->type);
-    if (problem.bias != Bias::none) bias_.emplace(problem, Input::bias, problem.bias_type);
+    if (problem.c)
+      c_.emplace(problem, Input::c, problem.c->type,
+                 span_elements(*problem.c, problem.m, problem.n, problem.batch));
+    if (problem.bias != Bias::none) {
+      bias_.emplace(problem, Input::bias, problem.bias_type,
+                    problem.bias == Bias::per_row ? problem.m : problem.n);
+    }
   }
 
   Sample apply(std::int64_t batch, std::int64_t row, std::int64_t col,
@@ -242,8 +248,12 @@ double tolerance(const Problem& problem, double sum, double norm, double rest, d
 }
 
 Reference::Reference(const Problem& problem, int threads) : problem_(problem) {
-  const Values a(problem, Input::a, problem.a.type);
-  const Values b(problem, Input::b, problem.b.type);
+  const std::int64_t b_elements =
+      problem.b.packed ? problem.k * problem.n
+                       : span_elements(problem.b, problem.k, problem.n, problem.batch);
+  const Values a(problem, Input::a, problem.a.type,
+                 span_elements(problem.a, problem.m, problem.k, problem.batch));
+  const Values b(problem, Input::b, problem.b.type, b_elements);
   const Lines rows = rows_of(problem, a);
   const Lines columns = columns_of(problem, b);
   const Epilogue epilogue(problem);

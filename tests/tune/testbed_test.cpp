@@ -34,7 +34,7 @@ class Probe final : public Kernel {
 };
 
 double value_of(const Problem& problem, Input input, DataType type, std::int64_t at) {
-  const auto period = random_period(type, input, input_scale(problem, input));
+  const auto period = random_period(type, input, input_scale(problem, input), at + 1);
   return numeric::load(type, period.data(), at % kRandomPeriod);
 }
 
