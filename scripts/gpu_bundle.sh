@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds and collects what a GPU machine needs to run without building: programs, and the shared
+# libraries that they load beyond the C and C++ run time. Without oneDNN, which is large.
+#   scripts/gpu_bundle.sh FOLDER [TARGET...]   default: test_gpu
+# On the machine: LD_LIBRARY_PATH=FOLDER/lib FOLDER/bin/test_gpu
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+[ $# -ge 1 ] || { sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+folder=$1
+shift
+[ $# -gt 0 ] || set -- test_gpu
+
+cmake --preset bundle >/dev/null
+cmake --build --preset bundle --target "$@"
+mkdir -p "$folder/bin" "$folder/lib"
+for target in "$@"; do
+  file=$(find build/bundle -type f -name "$target" -perm -u+x | head -1)
+  strip -o "$folder/bin/$target" "$file"
+  ldd "$file" | awk '$3 ~ /^\// {print $3}' |
+    grep -Ev '/(libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+)\.so' |
+    while read -r library; do cp -Lu "$library" "$folder/lib/"; done
+done
+du -sh "$folder" | cut -f1

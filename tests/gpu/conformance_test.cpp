@@ -1,0 +1,125 @@
+// Every CUDA family on every case, with configurations spread over its list.
+#include "compile/compiler.hpp"
+#include "families/cuda_family.hpp"
+#include "gpu/device_memory.hpp"
+#include "support/cases.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gemwright::test {
+namespace {
+
+struct Subject {
+  const Family* family;
+  DataType type;
+};
+
+std::vector<Subject> subjects() {
+  std::vector<Subject> result;
+  for (const Family* family : families::all()) {
+    if (family->device_kind() != DeviceKind::cuda) continue;
+    for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
+      result.push_back({family, type});
+    }
+  }
+  return result;
+}
+
+struct Check {
+  Case description;
+  Configuration configuration;
+};
+
+class GpuConformance : public GpuTest, public testing::WithParamInterface<Subject> {
+ protected:
+  // Another part of the list of configurations for each case: all are met over the whole suite.
+  std::vector<Check> checks(std::size_t per_case) {
+    const auto [family, type] = GetParam();
+    std::vector<Check> list;
+    std::size_t turn = 0;
+    for (const Case& description : all_cases(type)) {
+      const Problem problem = canonical(description.problem).problem;
+      if (problem.m == 0 || problem.n == 0 || problem.batch == 0) continue;
+      if (auto reason = family->refuse(problem, device_)) {
+        refusal_ = *reason;
+        continue;
+      }
+      const auto configurations = family->configurations(problem, device_);
+      EXPECT_FALSE(configurations.empty() && !family->vendor()) << key(problem);
+      const std::size_t count = std::min(per_case, configurations.size());
+      for (std::size_t i = 0; i < count; ++i) {
+        list.push_back({description, configurations[(turn++ * 7 + i) % configurations.size()]});
+      }
+    }
+    return list;
+  }
+
+  // Into the cache, on all cores: one after the other takes minutes.
+  void compile_all(const std::vector<Check>& list) {
+    const auto* family = dynamic_cast<const CudaFamily*>(GetParam().family);
+    if (family == nullptr) return;
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i = next++; i < list.size(); i = next++) {
+        try {
+          const Problem problem = canonical(list[i].description.problem).problem;
+          compile::compile(family->source(problem, device_, list[i].configuration));
+        } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the check that follows says it
+        }
+      }
+    };
+    std::vector<std::thread> threads(std::max(1U, std::thread::hardware_concurrency()));
+    for (auto& thread : threads) thread = std::thread(work);
+    for (auto& thread : threads) thread.join();
+  }
+
+  void run(std::size_t per_case) {
+    const auto list = checks(per_case);
+    if (list.empty()) GTEST_SKIP() << GetParam().family->name() << ": " << refusal_;
+    compile_all(list);
+    DeviceMemory memory;
+    int faults = 0;
+    for (const auto& [description, configuration] : list) {
+      memory.clear();
+      std::string fault;
+      try {
+        fault = check(*GetParam().family, device_, configuration, description, memory);
+      } catch (const Error& error) {
+        fault = description.name + ", " + GetParam().family->configuration_name(configuration) +
+                ": " + error.what();
+      }
+      EXPECT_EQ(fault, "");
+      if (!fault.empty() && ++faults == 10) FAIL() << "and more";
+    }
+    RecordProperty("checks", static_cast<int>(list.size()));
+  }
+
+  Device device_ = Device::parse("h200");  // replaced where there is a device
+  std::string refusal_ = "no cases";
+
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped()) device_ = Device::cuda(0);
+  }
+};
+
+TEST_P(GpuConformance, EveryCase) {
+  run(2);
+}
+
+TEST_P(GpuConformance, LongEveryCase) {
+  run(8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GpuConformance, testing::ValuesIn(subjects()),
+                         [](const auto& subject) {
+                           return std::string(subject.param.family->name()) + "_" +
+                                  std::string(name(subject.param.type));
+                         });
+
+}  // namespace
+}  // namespace gemwright::test
