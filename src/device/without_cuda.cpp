@@ -1,4 +1,5 @@
 // Stands in for src/device/cuda/ in a build without the CUDA half.
+#include "device/cuda/calibration.hpp"
 #include "device/cuda/devices.hpp"
 #include "device/workspace.hpp"
 #include <gemwright/errors.hpp>
@@ -20,6 +21,10 @@ std::optional<Device> known_device(std::string_view /*slug*/) {
 
 std::vector<std::string> known_slugs() {
   return {};
+}
+
+Device calibrated(const Device& device, bool /*again*/) {
+  return device;
 }
 
 }  // namespace gemwright::cuda
