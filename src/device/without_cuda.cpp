@@ -1,6 +1,7 @@
 // Stands in for src/device/cuda/ in a build without the CUDA half.
 #include "device/cuda/calibration.hpp"
 #include "device/cuda/devices.hpp"
+#include "device/cuda/nvml.hpp"
 #include "device/workspace.hpp"
 #include <gemwright/errors.hpp>
 
@@ -25,6 +26,10 @@ std::vector<std::string> known_slugs() {
 
 Device calibrated(const Device& device, bool /*again*/) {
   return device;
+}
+
+double sm_clock_ghz(int /*ordinal*/) {
+  return 0;
 }
 
 }  // namespace gemwright::cuda
