@@ -7,7 +7,6 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 namespace gemwright::bench {
 
