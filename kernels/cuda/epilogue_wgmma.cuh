@@ -14,20 +14,22 @@ constexpr int kStoreDirect = 0;
 constexpr int kStoreRows = 1;
 constexpr int kStoreColumns = 2;
 
-__host__ __device__ constexpr int largest_divisor(int of, int most) {
-  int width = most;
-  while (of % width != 0) width /= 2;
-  return width;
-}
-
-/// What one warpgroup stores at a time, 64 rows x kColumns, and how that lies in shared memory:
-/// rows of kSpan bytes (columns, if kStore says so) under the swizzle of that span.
-template <int kStore, int kTypeD, int kWidth>
+/// What one warpgroup stores at a time: 64 rows x kColumns of its kWidth. In shared memory that is
+/// rows of kSpan bytes (columns, if kStore says so) under the swizzle of that span. The last chunk
+/// overlaps the one before where kWidth is no multiple; with kExact there is no overlap.
+template <int kStore, int kTypeD, int kWidth, bool kExact>
 struct Chunk {
   static constexpr int kBytes = kTypeD == kF32 ? 4 : 2;
-  static constexpr int kColumns = kStore == kStoreColumns
-                                      ? largest_divisor(kWidth, kBytes == 2 ? 64 : 32)
-                                      : largest_divisor(kWidth, 128 / kBytes);
+  static __host__ __device__ constexpr int columns() {
+    int most = kTypeD == kF32 ? 32 : 64;
+    while (most > kWidth || (kExact && kWidth % most != 0)) most /= 2;
+    return most;
+  }
+  static constexpr int kColumns = columns();
+  static constexpr int kCount = (kWidth + kColumns - 1) / kColumns;
+  static __host__ __device__ constexpr int start(int chunk) {
+    return chunk + 1 < kCount ? chunk * kColumns : kWidth - kColumns;
+  }
   static constexpr int kSpan = kStore == kStoreColumns ? 128 : kColumns * kBytes;
   static constexpr int kBufferBytes = 64 * kColumns * kBytes;
 };
@@ -64,13 +66,14 @@ struct WarpgroupEpilogue {
         Direct::template store<2>(p, batch, first + 8, at, {acc[4 * j + 2], acc[4 * j + 3]});
       }
     } else {
-      using C = Chunk<kStore, kTypeD, kWidth>;
+      // C may be D: what is stored twice would be read back the second time.
+      using C = Chunk<kStore, kTypeD, kWidth, kHasC>;
 #pragma unroll
-      for (int chunk = 0; chunk < kWidth / C::kColumns; ++chunk) {
+      for (int chunk = 0; chunk < C::kCount; ++chunk) {
         float x[C::kColumns / 2];
 #pragma unroll
-        for (int i = 0; i < C::kColumns / 2; ++i) x[i] = acc[chunk * C::kColumns / 2 + i];
-        const int at = column + chunk * C::kColumns;
+        for (int i = 0; i < C::kColumns / 2; ++i) x[i] = acc[C::start(chunk) / 2 + i];
+        const int at = column + C::start(chunk);
         finish<C::kColumns>(x, first, at + lane % 4 * 2, batch);
         char* buffer = buffers + next * C::kBufferBytes;
         next = next + 1 == kBuffers ? 0 : next + 1;

@@ -3,10 +3,9 @@
 //
 // The preamble defines: kInput (type of A and B; kF32 multiplies as tf32), kTypeD, kStore, kHasC,
 // kTypeC, kBias, kTypeBias; kTileM, kTileN, kStages, kConsumers, kPingPong, kBuffers; kClusterM,
-// kClusterN, kSplit; kAMajorM, kBMajorN.
+// kClusterN, kSplit, kStreamK; kAMajorM, kBMajorN.
 #include "epilogue_wgmma.cuh"
-#include "hopper_params.cuh"
-#include "mainloop_wgmma.cuh"
+#include "hopper_schedule.cuh"
 
 namespace gemwright_device {
 
@@ -29,16 +28,18 @@ using GemmEpilogue = WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, 
 
 constexpr int kThreads = 128 * (1 + kConsumers);
 constexpr int kClusterSize = kClusterM * kClusterN * kSplit;
+constexpr bool kMulticast = kClusterM * kClusterN > 1;
 constexpr int kRowsEach = kPingPong ? kTileM : kTileM / kConsumers;  // of a consumer
 constexpr int kBlocks = kRowsEach / 64;
 constexpr int kColumnsEach = kTileN / kSplit;  // that a CTA stores
-constexpr int kChunkBytes = Chunk<kStore, kTypeD, kColumnsEach>::kBufferBytes;
+constexpr int kChunkBytes = Chunk<kStore, kTypeD, kColumnsEach, kHasC>::kBufferBytes;
 constexpr int kBufferBytes = kStore == kStoreDirect ? 0 : kBuffers * kChunkBytes;
 // Ids of barriers: 1 + w is for the threads of consumer w; with ping-pong, kTurn + w opens the ring
 // to consumer w.
 constexpr int kTurn = 8;
 static_assert(kRowsEach % 64 == 0 && kColumnsEach % 16 == 0);
 static_assert(!kPingPong || kConsumers == 2, "consumers take turns");
+static_assert(kSplit == 1 || !kStreamK, "K is split in one way");
 static_assert(kSplit == 1 || !kPingPong, "parts of K are summed by CTAs of one tile");
 static_assert(kSplit == 1 || kTileM * kTileN * 4 <= kStages * GemmRing::kStageBytes,
               "partial sums are exchanged in the ring");
@@ -48,6 +49,7 @@ struct Shared {
   Barrier empty[kStages];
   Barrier drained;  // the other parts' consumers have read the last of their rings
   Barrier landed;   // the other parts' sums are here
+  unsigned flags[kConsumers];
 };
 
 /// Registers of the producer and the consumers: 65536 in all, multiples of 8.
@@ -70,6 +72,7 @@ __device__ __forceinline__ void exchange(char* ring, Shared& shared,
            ((((from * kConsumers + consumer) * kBlocks + block) * kEach + j) * 128 + thread) *
                sizeof(float4);
   };
+  if constexpr (!kMulticast) cluster_wait();  // for the others' barriers to be initialised
   if (thread < kSplit && thread != place.split) {
     barrier_arrive_remote(&shared.drained, rank(thread));
   }
@@ -109,34 +112,15 @@ __device__ __forceinline__ void exchange(char* ring, Shared& shared,
   }
 }
 
-struct HopperTile {
-  int m, n, batch;
-};
-
-/// Tile number `index`: groups of `group` rows (or columns) of tiles, run through across the group
-/// first, so that the CTAs at work share both operands in L2.
-__device__ __forceinline__ HopperTile hopper_tile_at(int index, const HopperParams& p) {
-  const int tiles = p.tiles_m * p.tiles_n;
-  const int batch = index / tiles;
-  const int rest = index - batch * tiles;
-  const int across = p.along_n ? p.tiles_n : p.tiles_m;
-  const int down = p.along_n ? p.tiles_m : p.tiles_n;
-  const int group = rest / (p.gemm.group * down);
-  const int first = group * p.gemm.group;
-  const int size = min(p.gemm.group, across - first);
-  const int inside = rest - first * down;
-  const int i = inside / size;
-  const int j = first + inside - i * size;
-  return p.along_n ? HopperTile{i, j, batch} : HopperTile{j, i, batch};
-}
-
 /// What all roles know.
 struct Work {
   GemmRing ring;
   ClusterPlace place;
   int first, last;  // k-blocks of a tile
-  int cluster, clusters, tiles;
+  int cluster, clusters;
 };
+
+using GemmSegments = Segments<kStreamK>;
 
 __device__ __forceinline__ int row_of(const HopperTile& tile, const ClusterPlace& place) {
   return (tile.m * kClusterM + place.m) * kTileM;
@@ -148,39 +132,52 @@ __device__ __forceinline__ int column_of(const HopperTile& tile, const ClusterPl
 __device__ __forceinline__ void run_producer(const Work& work, const TensorMap* a_map,
                                              const TensorMap* b_map, const HopperParams& p) {
   RingPosition<kStages> at;
-  for (int t = work.cluster; t < work.tiles; t += work.clusters) {
-    const HopperTile tile = hopper_tile_at(t, p);
+  GemmSegments segments(p, work.cluster, work.clusters, work.first, work.last);
+  for (Segment s; segments.next(s);) {
+    const HopperTile tile = hopper_tile_at(s.tile, p);
     produce(work.ring, at, a_map, b_map, work.place, row_of(tile, work.place),
             column_of(tile, work.place), p.gemm.a_batch == 0 ? 0 : tile.batch,
-            p.gemm.b_batch == 0 ? 0 : tile.batch, work.first, work.last, p.a_policy, p.b_policy);
+            p.gemm.b_batch == 0 ? 0 : tile.batch, s.first, s.last, p.a_policy, p.b_policy);
   }
 }
 
 __device__ __forceinline__ void run_consumer(const Work& work, int consumer, const TensorMap* d_map,
                                              char* buffers, Shared& shared, const HopperParams& p) {
-  const int count = work.last - work.first;
-  const int row = kPingPong ? 0 : consumer * kRowsEach;
+  const int part = kPingPong ? 0 : consumer;
   RingPosition<kStages> at;
   GemmEpilogue epilogue{p.gemm, d_map, buffers + consumer * kBufferBytes, 1 + consumer};
+  GemmSegments segments(p, work.cluster, work.clusters, work.first, work.last);
   int turn = 0;
   if (kPingPong && consumer == 1) named_barrier_arrive(kTurn, 256);
-  for (int t = work.cluster; t < work.tiles; t += work.clusters) {
+  for (Segment s; segments.next(s);) {
     if constexpr (kPingPong) {
       if (turn++ % kConsumers != consumer) {
-        at.skip(count);
+        at.skip(s.last - s.first);
         continue;
       }
     }
-    const HopperTile tile = hopper_tile_at(t, p);
-    const int m = row_of(tile, work.place) + row;
-    const int n = column_of(tile, work.place);
     float acc[kBlocks][kTileN / 2];
     // A ring position's parity repeats every two rounds, so a consumer may not look at the ring
     // before the one whose tile comes first has seen all of its own stages.
     if constexpr (kPingPong) named_barrier(kTurn + consumer, 256);
-    consume<GemmRing, kBlocks>(work.ring, at, work.place, row, count, acc, [&] {
-      if constexpr (kPingPong) named_barrier_arrive(kTurn + (consumer ^ 1), 256);
-    });
+    consume<GemmRing, kBlocks>(work.ring, at, work.place, part * kRowsEach, s.last - s.first, acc,
+                               [&] {
+                                 if constexpr (kPingPong) {
+                                   named_barrier_arrive(kTurn + (consumer ^ 1), 256);
+                                 }
+                               });
+    if constexpr (kStreamK) {
+      constexpr int kParts = kClusterM * kClusterN * kTileM / kRowsEach;
+      const int index = (work.place.m + work.place.n * kClusterM) * (kTileM / kRowsEach) + part;
+      if (s.last - s.first != work.last &&
+          !combine<kParts>(p, s, work.cluster, work.last, index, 1 + consumer,
+                           &shared.flags[consumer], acc)) {
+        continue;
+      }
+    }
+    const HopperTile tile = hopper_tile_at(s.tile, p);
+    const int m = row_of(tile, work.place) + part * kRowsEach;
+    const int n = column_of(tile, work.place);
     if constexpr (kSplit > 1) {
       float sum[kBlocks][kColumnsEach / 2];
       exchange(work.ring.data, shared, acc, consumer, work.place, sum);
@@ -201,9 +198,9 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
 
 __device__ __forceinline__ Work begin(const HopperParams& p, char* data, Shared& shared) {
   const unsigned rank = kClusterSize > 1 ? cluster_rank() : 0;
-  Work work;
-  const int split = rank / (kClusterM * kClusterN);
+  const int split = static_cast<int>(rank) / (kClusterM * kClusterN);
   const int blocks = (p.gemm.k + GemmRing::kTileK - 1) / GemmRing::kTileK;
+  Work work;
   work.ring = {data, shared.full, shared.empty};
   work.place = {static_cast<int>(rank % kClusterM), static_cast<int>(rank / kClusterM % kClusterN),
                 split, split * kClusterM * kClusterN};
@@ -211,7 +208,6 @@ __device__ __forceinline__ Work begin(const HopperParams& p, char* data, Shared&
   work.last = static_cast<int>(static_cast<long long>(blocks) * (split + 1) / kSplit);
   work.cluster = blockIdx.x / kClusterSize;
   work.clusters = gridDim.x / kClusterSize;
-  work.tiles = p.tiles_m * p.tiles_n * p.gemm.batch;
   return work;
 }
 
@@ -244,8 +240,9 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
     }
     fence_barrier_init();
   }
-  if constexpr (kClusterSize > 1) {
-    cluster_arrive_relaxed();
+  // Loads that stay in the CTA need not wait for the others of the cluster to be there.
+  if constexpr (kClusterSize > 1) cluster_arrive_relaxed();
+  if constexpr (kMulticast) {
     cluster_wait();
   } else {
     __syncthreads();
@@ -257,11 +254,12 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
     if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();
     if (threadIdx.x / 32 == 0 && elect_one()) run_producer(work, &a_map, &b_map, p);
     __syncwarp();
+    if constexpr (kSplit > 1 && !kMulticast) cluster_wait();
   } else {
     if constexpr (kConsumers > 1) register_increase<kConsumerRegisters>();
     run_consumer(work, warpgroup - 1, &d_map, buffers, shared, p);
   }
-  if constexpr (kClusterM * kClusterN > 1) {  // others may still arrive at our barriers
+  if constexpr (kMulticast) {  // others may still arrive at our barriers
     cluster_arrive_relaxed();
     cluster_wait();
   }

@@ -11,6 +11,7 @@ const Family& cpu_reference();
 const Family& cpu_vendor();
 #endif
 #ifdef GEMWRIGHT_CUDA
+const Family& cuda_hopper();
 const Family& cuda_mma();
 const Family& cuda_simt();
 const Family& cuda_vendor();
@@ -24,6 +25,7 @@ std::span<const Family* const> all() {
       &cpu_vendor(),
 #endif
 #ifdef GEMWRIGHT_CUDA
+      &cuda_hopper(),
       &cuda_mma(),
       &cuda_simt(),
       &cuda_vendor(),

@@ -1,0 +1,128 @@
+#include "families/cuda_hopper/configurations.hpp"
+
+#include "device/profile.hpp"
+#include "families/cuda_common/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace gemwright::cuda_hopper {
+namespace {
+
+using cuda_layout::tiles_of;
+
+struct Tile {
+  int m;
+  int n;
+  bool ping_pong;
+};
+
+// Narrow steps of N let some tile fill the last wave of any shape. Taking turns hides the epilogue,
+// up to 192 accumulators a thread: with more, ptxas spills.
+constexpr std::array kTiles = {
+    Tile{64, 32, false},   Tile{64, 64, false},   Tile{64, 96, false},   Tile{64, 128, false},
+    Tile{64, 256, false},  Tile{128, 64, false},  Tile{128, 128, false}, Tile{128, 192, false},
+    Tile{128, 208, false}, Tile{128, 224, false}, Tile{128, 256, false}, Tile{192, 128, false},
+    Tile{256, 96, false},  Tile{256, 112, false}, Tile{256, 128, false}, Tile{256, 160, false},
+    Tile{64, 64, true},    Tile{64, 96, true},    Tile{64, 128, true},   Tile{128, 64, true},
+    Tile{128, 80, true},   Tile{128, 96, true},   Tile{128, 112, true},  Tile{128, 128, true},
+    Tile{128, 144, true},  Tile{128, 160, true},  Tile{128, 176, true},  Tile{128, 192, true}};
+
+constexpr std::int64_t kMostSwappedRows = 512;
+
+// Larger ones leave SMs of a GPC idle.
+struct Cluster {
+  int m;
+  int n;
+};
+constexpr std::array kClusters = {Cluster{1, 1}, Cluster{2, 1}, Cluster{1, 2}};
+
+// Shares of a tile are whole swizzle atoms, and boxes of an M- or N-major operand are 64 wide.
+bool fits(const Setting& s, const View& view) {
+  if (s.tile_m % (8 * s.cluster_n) != 0 || s.tile_n % (8 * s.cluster_m) != 0) return false;
+  if (view.b_major_n && s.tile_n % 64 != 0) return false;
+  if (s.split == 1) return true;
+  const bool partials_fit = s.tile_m * s.tile_n * 4 <= s.stages * (s.tile_m + s.tile_n) * 128;
+  return !s.ping_pong && partials_fit && s.columns_stored() % 16 == 0;
+}
+
+// Computed over wanted elements of D.
+double padding(const Setting& s, const Problem& p) {
+  const auto padded = [](std::int64_t size, int step) {
+    return static_cast<double>(tiles_of(size, step)) * step / static_cast<double>(size);
+  };
+  return padded(p.m, s.tile_m * s.cluster_m) * padded(p.n, s.tile_n * s.cluster_n);
+}
+
+std::int64_t tiles(const Setting& s, const Problem& p) {
+  return tiles_of(p.m, s.tile_m) * tiles_of(p.n, s.tile_n) * p.batch;
+}
+
+// K is split while that fills SMs that would be idle, and leaves every part some K.
+bool worth_splitting(const Setting& s, const Problem& p, int multiprocessors) {
+  const int tile_k = 128 / size_bytes(p.a.type);
+  return tiles(s, p) * s.split <= multiprocessors && p.k >= 4 * tile_k * s.split;
+}
+
+// The last wave of tiles leaves many SMs idle, and there are few waves.
+bool worth_streaming(const Setting& s, const Problem& p, int multiprocessors) {
+  const double waves = static_cast<double>(tiles(s, p)) / multiprocessors;
+  return waves > 0.25 && waves < 8 && waves / std::ceil(waves) < 0.9 && p.k >= 1024;
+}
+
+// The group's footprint in L2 is smallest when it is about as wide as it is high.
+void set_raster(Setting& s, const Problem& p) {
+  s.along_n = p.n < p.m;
+  const int edge = s.along_n ? s.tile_n * s.cluster_n : s.tile_m * s.cluster_m;
+  s.group = std::max(1, 2048 / edge);
+}
+
+}  // namespace
+
+std::vector<Configuration> enumerate(const Problem& problem, const Device& device) {
+  const CudaProfile& gpu = device.profile().cuda;
+  std::vector<Setting> settings;
+  for (const bool swap : {false, true}) {
+    // With many rows either orientation has tiles of every form.
+    if (swap && problem.m > kMostSwappedRows) continue;
+    const View view = view_of(problem, swap);
+    const Problem& p = view.problem;
+    for (const Tile& tile : kTiles) {
+      for (const Cluster& cluster : kClusters) {
+        for (const int split : {1, 2, 4}) {
+          Setting s{.tile_m = tile.m,
+                    .tile_n = tile.n,
+                    .cluster_m = cluster.m,
+                    .cluster_n = cluster.n,
+                    .split = split,
+                    .ping_pong = tile.ping_pong,
+                    .swap = swap};
+          if (tile.n % split != 0 || s.cluster() > 4) continue;
+          s.stages = most_stages(s, view, gpu.shared_per_block);
+          if (s.stages < 2 || !fits(s, view)) continue;
+          if (split > 1 && !worth_splitting(s, p, gpu.multiprocessors)) continue;
+          set_raster(s, p);
+          settings.push_back(s);
+          if (split == 1 && worth_streaming(s, p, gpu.multiprocessors)) {
+            s.stream_k = true;
+            settings.push_back(s);
+          }
+        }
+      }
+    }
+  }
+  if (settings.empty()) return {};
+  const auto waste = [&](const Setting& s) {
+    return padding(s, s.swap ? cuda_layout::transposed(problem) : problem);
+  };
+  double least = waste(settings.front());
+  for (const Setting& s : settings) least = std::min(least, waste(s));
+  std::vector<Configuration> result;
+  for (const Setting& s : settings) {
+    if (waste(s) <= 1.5 * least) result.push_back(configuration_of(s));
+  }
+  return result;
+}
+
+}  // namespace gemwright::cuda_hopper

@@ -1,0 +1,161 @@
+#include "device/profile.hpp"
+#include "families/cuda_common/layout.hpp"
+#include "families/cuda_family.hpp"
+#include "families/cuda_hopper/configurations.hpp"
+#include "families/cuda_hopper/kernel.hpp"
+#include "families/cuda_hopper/setting.hpp"
+#include "model/hopper_cost.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gemwright {
+namespace {
+
+using namespace cuda_hopper;
+
+// What the bulk copy engine cannot take of an input; `rows` is M of A or N of B.
+std::optional<std::string> refuse_input(const char* name, const Operand& x, std::int64_t rows,
+                                        std::int64_t k, std::int64_t row_stride,
+                                        std::int64_t k_stride, std::int64_t batch) {
+  const int size = size_bytes(x.type);
+  if (k_stride != 1 && row_stride != 1) {
+    return fmt::format("neither dimension of {} is contiguous (strides {} and {})", name,
+                       x.row_stride, x.col_stride);
+  }
+  if (k_stride != 1 && x.type == DataType::f32) {
+    return fmt::format("tf32 needs {} contiguous along K; its stride there is {}", name, k_stride);
+  }
+  if (x.alignment % 16 != 0) {
+    return fmt::format("{} is promised to be aligned to {} bytes only; bulk copies need 16", name,
+                       x.alignment);
+  }
+  const std::int64_t pitch = k_stride == 1 ? row_stride : k_stride;
+  const bool pitch_used = (k_stride == 1 ? rows : k) > 1;
+  if (pitch_used && (pitch == 0 || pitch * size % 16 != 0)) {
+    return fmt::format("the pitch of {} is {} bytes; bulk copies need a multiple of 16", name,
+                       pitch * size);
+  }
+  if (batch > 1 && x.batch_stride * size % 16 != 0) {
+    return fmt::format("the batch stride of {} is {} bytes; bulk copies need a multiple of 16",
+                       name, x.batch_stride * size);
+  }
+  if (std::max(pitch_used ? pitch : 0, batch > 1 ? x.batch_stride : 0) * size >= (1LL << 40)) {
+    return fmt::format("a stride of {} is 2^40 bytes or more", name);
+  }
+  return std::nullopt;
+}
+
+class CudaHopper final : public CudaFamily {
+ public:
+  std::string_view name() const override { return "cuda_hopper"; }
+  int version() const override { return 1; }
+
+  std::optional<std::string> refuse(const Problem& p, const Device& device) const override {
+    const int sm = device.profile().cuda.sm;
+    if (sm != 90) return fmt::format("needs sm_90 (H100, H200); this device is sm_{}", sm);
+    if (auto reason = cuda_layout::refuse_sizes(p)) return reason;
+    if (p.a.type != p.b.type) {
+      return fmt::format("A is {} and B is {}; they must have one type", gemwright::name(p.a.type),
+                         gemwright::name(p.b.type));
+    }
+    if (p.a.type == DataType::f32 && !p.allow_tf32) {
+      return "fp32 inputs are multiplied as tf32 only: set allow_tf32 if that is precise enough";
+    }
+    if (auto reason = refuse_input("A", p.a, p.m, p.k, p.a.row_stride, p.a.col_stride, p.batch)) {
+      return reason;
+    }
+    if (auto reason = refuse_input("B", p.b, p.n, p.k, p.b.col_stride, p.b.row_stride, p.batch)) {
+      return reason;
+    }
+    // The smallest tile decides whether tile numbers fit.
+    constexpr double kLeast = 64.0 * 64.0;
+    const double tiles = (static_cast<double>(p.m) / 64 + 1) * (static_cast<double>(p.n) / 64 + 1);
+    if (tiles * static_cast<double>(p.batch) > 2e9) {
+      return fmt::format("more than 2e9 tiles of {} elements", kLeast);
+    }
+    return std::nullopt;
+  }
+
+  std::span<const std::string_view> parameters() const override { return kParameters; }
+
+  std::string configuration_name(const Configuration& configuration) const override {
+    return name_of(setting_of(configuration));
+  }
+
+  std::vector<Configuration> configurations(const Problem& problem,
+                                            const Device& device) const override {
+    return enumerate(problem, device);
+  }
+
+  void estimate(const Problem& problem, const Device& device,
+                std::span<const Configuration> configurations,
+                std::span<Estimate> estimates) const override {
+    for (std::size_t i = 0; i < configurations.size(); ++i) {
+      const Setting s = setting_of(configurations[i]);
+      estimates[i] = model::hopper_cost({.m = s.swap ? problem.n : problem.m,
+                                         .n = s.swap ? problem.m : problem.n,
+                                         .k = problem.k,
+                                         .batch = problem.batch,
+                                         .input_bytes = size_bytes(problem.a.type),
+                                         .output_bytes = size_bytes(problem.d.type),
+                                         .tile_m = s.tile_m,
+                                         .tile_n = s.tile_n,
+                                         .stages = s.stages,
+                                         .cluster_m = s.cluster_m,
+                                         .cluster_n = s.cluster_n,
+                                         .split = s.split,
+                                         .stream_k = s.stream_k,
+                                         .consumers = s.consumers(),
+                                         .ping_pong = s.ping_pong},
+                                        device.profile().cuda);
+    }
+  }
+
+  std::shared_ptr<const Kernel> build(const Problem& problem, const Device& device,
+                                      const Configuration& configuration) const override {
+    return build_kernel(*this, problem, device, configuration);
+  }
+
+  compile::Source source(const Problem& problem, const Device& /*device*/,
+                         const Configuration& configuration) const override {
+    const Setting s = setting_of(configuration);
+    const View view = view_of(problem, s.swap);
+    const Problem& p = view.problem;
+    const DataType c = p.c ? p.c->type : p.d.type;
+    std::string preamble = "namespace gemwright_device {\n";
+    preamble += fmt::format("constexpr int kInput = {}, kTypeD = {}, kStore = {};\n",
+                            static_cast<int>(p.a.type), static_cast<int>(p.d.type),
+                            static_cast<int>(view.store));
+    preamble +=
+        fmt::format("constexpr int kTypeC = {}, kBias = {}, kTypeBias = {};\n", static_cast<int>(c),
+                    static_cast<int>(p.bias), static_cast<int>(p.bias_type));
+    preamble += fmt::format("constexpr int kTileM = {}, kTileN = {}, kStages = {}, kSplit = {};\n",
+                            s.tile_m, s.tile_n, s.stages, s.split);
+    preamble += fmt::format("constexpr int kClusterM = {}, kClusterN = {}, kConsumers = {};\n",
+                            s.cluster_m, s.cluster_n, s.consumers());
+    preamble += fmt::format("constexpr int kBuffers = {};\n", kBuffers);
+    preamble += fmt::format(
+        "constexpr bool kPingPong = {}, kStreamK = {}, kHasC = {}, kAMajorM = {}, kBMajorN = {};\n"
+        "}}\n",
+        s.ping_pong, s.stream_k, p.c.has_value(), view.a_major_m, view.b_major_n);
+    return {.file = "gemm_hopper.cu",
+            .preamble = std::move(preamble),
+            .kernel_name = "gemm_hopper",
+            .sm = 90,
+            .arch_specific = true};
+  }
+};
+
+}  // namespace
+
+namespace families {
+
+const Family& cuda_hopper() {
+  static const CudaHopper family;
+  return family;
+}
+
+}  // namespace families
+}  // namespace gemwright

@@ -1,0 +1,210 @@
+#include "families/cuda_hopper/kernel.hpp"
+
+#include "cuda/hopper_params.cuh"
+#include "device/cuda/launch.hpp"
+#include "device/profile.hpp"
+#include "families/cuda_common/layout.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gemwright::cuda_hopper {
+namespace {
+
+using cuda_layout::tiles_of;
+using gemwright_device::HopperParams;
+
+// Clusters that share one stream-K tile, at most: adding up more parts costs more than it saves.
+constexpr std::int64_t kMostParts = 8;
+constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
+
+// A descriptor of three dimensions: inner, outer, batch. Dimensions of size 1, broadcast batches
+// included, have no stride of their own: any legal one does.
+void encode(cuda::TensorMap& map, const Operand& operand, bool tf32, std::int64_t inner,
+            std::int64_t outer, std::int64_t outer_stride, std::int64_t batch, int box_inner,
+            int box_outer, int swizzle, const void* base) {
+  const int size = size_bytes(operand.type);
+  const auto bytes = [&](std::int64_t stride, bool used) {
+    return static_cast<std::uint64_t>(used ? stride * size : 16);
+  };
+  const bool batched = batch > 1 && operand.batch_stride != 0;
+  const auto at_least_one = [](std::int64_t extent) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
+  };
+  cuda::encode(
+      map,
+      {.rank = 3,
+       .type = operand.type,
+       .tf32 = tf32,
+       .size = {at_least_one(inner), at_least_one(outer), batched ? at_least_one(batch) : 1},
+       .stride_bytes = {0, bytes(outer_stride, outer > 1), bytes(operand.batch_stride, batched)},
+       .box = {static_cast<std::uint32_t>(box_inner), static_cast<std::uint32_t>(box_outer), 1},
+       .swizzle_bytes = swizzle},
+      base);
+}
+
+class HopperKernel final : public Kernel {
+ public:
+  HopperKernel(const CudaFamily& family, const Problem& problem, const Device& device,
+               const Configuration& configuration)
+      : family_(family),
+        device_(device),
+        configuration_(configuration),
+        setting_(setting_of(configuration)),
+        source_(family.source(problem, device, configuration)) {
+    const View view = view_of(problem, setting_.swap);
+    shape_.threads = static_cast<unsigned>(setting_.threads());
+    shape_.shared_bytes = static_cast<unsigned>(shared_bytes(setting_, view));
+    shape_.cluster[0] = static_cast<unsigned>(setting_.cluster());
+    const compile::Compiled compiled = compile::compile(source_);
+    report_ = compiled.report;
+    loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name, shape_.shared_bytes);
+    shape_.grid[0] = shape_.cluster[0];
+    clusters_ = std::max(1, loaded_->max_active_clusters(shape_));
+  }
+
+  bool serves(const Problem& problem) const override {
+    return !family_.refuse(problem, device_) &&
+           family_.source(problem, device_, configuration_).preamble == source_.preamble;
+  }
+
+  std::size_t workspace_bytes(const Problem& problem) const override {
+    const View view = view_of(problem, setting_.swap);
+    if (stream(view.problem).streamed == 0) return 0;
+    // Two parts of tiles a CTA at most.
+    return gemwright_device::kCounterBytes +
+           static_cast<std::size_t>(2 * clusters_ * setting_.cluster()) *
+               static_cast<std::size_t>(setting_.tile_m * setting_.tile_n) * sizeof(float);
+  }
+
+  void run(const Problem& problem, const Operands& operands, void* workspace,
+           Stream stream) const override {
+    const View view = view_of(problem, setting_.swap);
+    Operands mapped = operands;
+    if (setting_.swap) std::swap(mapped.a, mapped.b);
+    cuda::TensorMap a;
+    cuda::TensorMap b;
+    cuda::TensorMap d;
+    encode_inputs(view, mapped, a, b);
+    encode_output(view, mapped, d);
+    HopperParams params = parameters(view.problem, mapped, workspace);
+    cuda::LaunchShape shape = shape_;
+    const auto tiles =
+        static_cast<std::int64_t>(params.tiles_m) * params.tiles_n * view.problem.batch;
+    // A split tile is exchanged through the ring once, so its cluster has no second one.
+    const std::int64_t clusters = setting_.split > 1    ? tiles
+                                  : params.streamed > 0 ? clusters_
+                                                        : std::min<std::int64_t>(tiles, clusters_);
+    shape.grid[0] = static_cast<unsigned>(clusters) * shape.cluster[0];
+    void* arguments[] = {&a, &b, &d, &params};
+    loaded_->launch(shape, arguments, stream);
+  }
+
+  const BuildReport& report() const override { return report_; }
+
+ private:
+  void encode_inputs(const View& view, const Operands& operands, cuda::TensorMap& a,
+                     cuda::TensorMap& b) const {
+    const Problem& p = view.problem;
+    const bool tf32 = p.a.type == DataType::f32;
+    const int tile_k = 128 / size_bytes(p.a.type);
+    const auto input = [&](cuda::TensorMap& map, const Operand& x, bool major_rows,
+                           std::int64_t rows, std::int64_t row_stride, std::int64_t k_stride,
+                           int tile, int sharers, const void* base) {
+      // Without K nothing is loaded, and there may be nothing to point to.
+      const void* at = p.k > 0 ? base : operands.d;
+      if (major_rows) {
+        encode(map, x, tf32, rows, p.k, k_stride, p.batch, 64, 64 / sharers, 128, at);
+      } else {
+        encode(map, x, tf32, p.k, rows, row_stride, p.batch, tile_k, tile / sharers, 128, at);
+      }
+    };
+    input(a, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride, setting_.tile_m,
+          setting_.cluster_n, operands.a);
+    input(b, p.b, view.b_major_n, p.n, p.b.col_stride, p.b.row_stride, setting_.tile_n,
+          setting_.cluster_m, operands.b);
+  }
+
+  void encode_output(const View& view, const Operands& operands, cuda::TensorMap& d) const {
+    const Problem& p = view.problem;
+    const int columns = chunk_columns(p.d.type, setting_.columns_stored(), p.c.has_value());
+    const int size = size_bytes(p.d.type);
+    if (view.store == Store::rows) {
+      encode(d, p.d, false, p.n, p.m, p.d.row_stride, p.batch, columns, 64, columns * size,
+             operands.d);
+    } else if (view.store == Store::columns) {
+      encode(d, p.d, false, p.m, p.n, p.d.col_stride, p.batch, 128 / size, columns, 128,
+             operands.d);
+    }
+  }
+
+  struct Streamed {
+    int streamed = 0;
+    int share = 0;
+  };
+
+  // The tiles that are left when all clusters have had equally many; with one more each when those
+  // few would have to be cut into very small parts.
+  Streamed stream(const Problem& p) const {
+    if (!setting_.stream_k) return {};
+    const std::int64_t tiles = tiles_of(p.m, setting_.tile_m * setting_.cluster_m) *
+                               tiles_of(p.n, setting_.tile_n * setting_.cluster_n) * p.batch;
+    const std::int64_t blocks = tiles_of(p.k, 128 / size_bytes(p.a.type));
+    std::int64_t streamed = tiles % clusters_;
+    if (streamed * kMostParts < clusters_ && streamed > 0 && streamed + clusters_ <= tiles) {
+      streamed += clusters_;
+    }
+    const std::int64_t counters =
+        streamed * setting_.cluster() * (setting_.ping_pong ? 1 : setting_.consumers());
+    if (blocks == 0 || streamed * blocks > (1 << 30) || counters > gemwright_device::kMaxCounters) {
+      return {};
+    }
+    return {static_cast<int>(streamed), static_cast<int>(tiles_of(streamed * blocks, clusters_))};
+  }
+
+  HopperParams parameters(const Problem& p, const Operands& operands, void* workspace) const {
+    HopperParams params{};
+    auto& q = params.gemm;
+    q.a = operands.a, q.b = operands.b, q.c = operands.c, q.d = operands.d;
+    q.bias = operands.bias;
+    q.a_batch = p.a.batch_stride, q.b_batch = p.b.batch_stride;
+    q.d_row = p.d.row_stride, q.d_col = p.d.col_stride, q.d_batch = p.d.batch_stride;
+    if (p.c) q.c_row = p.c->row_stride, q.c_col = p.c->col_stride, q.c_batch = p.c->batch_stride;
+    q.m = static_cast<int>(p.m), q.n = static_cast<int>(p.n), q.k = static_cast<int>(p.k);
+    q.batch = static_cast<int>(p.batch);
+    q.alpha = p.alpha, q.beta = p.beta;
+    q.group = setting_.group;
+    params.a_policy = params.b_policy = kEvictNormal;
+    params.tiles_m = static_cast<int>(tiles_of(p.m, setting_.tile_m * setting_.cluster_m));
+    params.tiles_n = static_cast<int>(tiles_of(p.n, setting_.tile_n * setting_.cluster_n));
+    params.along_n = setting_.along_n ? 1 : 0;
+    const auto [streamed, share] = stream(p);
+    params.streamed = streamed;
+    params.share = share;
+    if (streamed > 0) {
+      q.counters = static_cast<unsigned*>(workspace);
+      q.workspace = static_cast<char*>(workspace) + gemwright_device::kCounterBytes;
+    }
+    return params;
+  }
+
+  const CudaFamily& family_;
+  Device device_;
+  Configuration configuration_;
+  Setting setting_;
+  compile::Source source_;
+  BuildReport report_;
+  cuda::LaunchShape shape_;  // but for the grid
+  int clusters_ = 1;         // that the device holds at a time
+  std::shared_ptr<const cuda::LoadedKernel> loaded_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Kernel> build_kernel(const CudaFamily& family, const Problem& problem,
+                                           const Device& device,
+                                           const Configuration& configuration) {
+  return std::make_shared<HopperKernel>(family, problem, device, configuration);
+}
+
+}  // namespace gemwright::cuda_hopper
