@@ -1,7 +1,5 @@
 // Stands in for src/device/cuda/ in a build without the CUDA half.
-#include "device/cuda/calibration.hpp"
 #include "device/cuda/devices.hpp"
-#include "device/cuda/nvml.hpp"
 #include "device/workspace.hpp"
 #include <gemwright/errors.hpp>
 
@@ -22,14 +20,6 @@ std::optional<Device> known_device(std::string_view /*slug*/) {
 
 std::vector<std::string> known_slugs() {
   return {};
-}
-
-Device calibrated(const Device& device, bool /*again*/) {
-  return device;
-}
-
-double sm_clock_ghz(int /*ordinal*/) {
-  return 0;
 }
 
 }  // namespace gemwright::cuda

@@ -1,9 +1,9 @@
 // Workspace memory of a device's streams.
 #pragma once
 
-#include <gemwright/device.hpp>
-
 #include <cstddef>
+
+#include <gemwright/device.hpp>
 
 namespace gemwright::device {
 

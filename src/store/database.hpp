@@ -39,6 +39,9 @@ class Database {
 /// measured.
 bool supersedes(const Record& record, const Record& other);
 
+/// Where Store::user() is.
+std::filesystem::path user_path();
+
 /// A file of the user's, made when missing, with folder and file private to the user.
 std::unique_ptr<Database> open_file(const std::filesystem::path& path);
 /// A file that nobody writes; read only, without locks.

@@ -14,10 +14,13 @@ std::filesystem::path from_environment(const char* name) {
 
 }  // namespace
 
-Store Store::user() {
+std::filesystem::path store::user_path() {
   auto path = from_environment("GEMWRIGHT_STORE");
-  if (path.empty()) path = files::cache_folder() / "store.db";
-  return open(path, from_environment("GEMWRIGHT_SHIPPED_STORE"));
+  return path.empty() ? files::cache_folder() / "store.db" : path;
+}
+
+Store Store::user() {
+  return open(store::user_path(), from_environment("GEMWRIGHT_SHIPPED_STORE"));
 }
 
 Store Store::open(const std::filesystem::path& path, const std::filesystem::path& shipped) {

@@ -1,0 +1,167 @@
+#include "cli/command.hpp"
+#include "cli/json.hpp"
+#include "cli/options.hpp"
+#include "cli/progress.hpp"
+#include "cli/text.hpp"
+#include "device/calibrate.hpp"
+#include "tune/tuner.hpp"
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace gemwright::cli {
+namespace {
+
+struct Options {
+  OutputOptions output;
+  ProblemOptions problems;
+  std::vector<std::string> kernels;
+  double time_limit_s = 60;
+};
+
+std::string kernel_of(const Candidate& candidate) {
+  return fmt::format("{}/{}", candidate.family->name(),
+                     candidate.family->configuration_name(candidate.configuration));
+}
+
+bool matches(const Candidate& candidate, const std::vector<std::string>& kernels) {
+  if (kernels.empty()) return true;
+  return std::any_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
+    return kernel == candidate.family->name() || kernel == kernel_of(candidate);
+  });
+}
+
+std::vector<Candidate> candidates_of(const Problem& problem, const Device& device,
+                                     const std::vector<std::string>& kernels) {
+  std::vector<Refusal> refusals;
+  auto candidates = model::rank(problem, device, refusals);
+  std::erase_if(candidates, [&](const Candidate& c) { return !matches(c, kernels); });
+  if (!candidates.empty()) return candidates;
+  std::string text = kernels.empty()
+                         ? "no kernel takes " + key(problem)
+                         : kernels[0] + " is not among the candidates of " + key(problem);
+  for (const auto& refusal : refusals) {
+    text += fmt::format("\n{}: {}", refusal.family, refusal.reason);
+  }
+  throw Unsupported(text);
+}
+
+// Fastest first, what failed last.
+std::vector<const tune::Outcome*> sorted(const tune::Result& result) {
+  std::vector<const tune::Outcome*> outcomes;
+  for (const auto& outcome : result.outcomes) outcomes.push_back(&outcome);
+  std::stable_sort(outcomes.begin(), outcomes.end(), [](const auto* a, const auto* b) {
+    const auto order = [](const tune::Outcome& outcome) {
+      return std::pair(outcome.median_us <= 0, outcome.median_us);
+    };
+    return order(*a) < order(*b);
+  });
+  return outcomes;
+}
+
+Json json_of(const lists::Entry& entry, const tune::Result& result, double floor_us) {
+  Json json = to_json(entry);
+  json["floor_us"] = floor_us;
+  json["noise"] = result.noise;
+  json["kernels"] = Json::array();
+  for (const auto* outcome : sorted(result)) {
+    Json kernel;
+    kernel["kernel"] = kernel_of(outcome->candidate);
+    kernel["predicted_us"] = outcome->candidate.estimate.us;
+    kernel["best_us"] = outcome->best_us;
+    kernel["median_us"] = outcome->median_us;
+    if (!outcome->failure.empty()) kernel["failure"] = outcome->failure;
+    json["kernels"].push_back(std::move(kernel));
+  }
+  return json;
+}
+
+std::string rate(const char* format, double amount, double us) {
+  return us > 0 ? fmt::format(fmt::runtime(format), amount / us) : "-";
+}
+
+void print(std::ostream& out, const lists::Entry& entry, const tune::Result& result,
+           double floor_us) {
+  const Problem& problem = entry.problem;
+  out << fmt::format("{}{}\nfloor {}, noise {:.1f} %\n",
+                     entry.role.empty() ? "" : entry.role + ": ", key(problem), time_text(floor_us),
+                     100 * result.noise);
+  Table table({"kernel", "median", "best", "predicted", "of floor", "TFLOP/s", "GB/s", "note"},
+              {"median", "best", "predicted", "of floor", "TFLOP/s", "GB/s"});
+  for (const auto* outcome : sorted(result)) {
+    const double us = outcome->median_us;
+    table.add({kernel_of(outcome->candidate), time_text(us), time_text(outcome->best_us),
+               time_text(outcome->candidate.estimate.us), percent_text(floor_us, us),
+               rate("{:.2f}", problem.flops() * 1e-6, us),
+               rate("{:.1f}", problem.bytes() * 1e-3, us), one_line(outcome->failure)});
+  }
+  table.print(out);
+}
+
+int run_bench(Context& context, const Options& options) {
+  const Device device = calibrated(options.output.device());
+  if (!device.present()) throw Unsupported(device.name() + " is described, not present");
+  Json json = Json::array();
+  bool first = true;
+  bool measured = true;
+  for (const auto& entry : options.problems.entries()) {
+    if (context.interrupted) break;
+    const Problem problem = canonical(entry.problem).problem;
+    tune::Request request;
+    request.problem = &problem;
+    request.device = &device;
+    request.candidates = candidates_of(problem, device, options.kernels);
+    request.time_limit_s = options.time_limit_s;
+    request.cancelled = [&context] { return context.interrupted.load(); };
+    tune::Result result;
+    {
+      ProgressLine line(context);
+      request.progress = [&line](int done, int total, const std::string& text) {
+        line.show(fmt::format("{}/{} {}", done, total, text));
+      };
+      result = tune::tune(request);
+    }
+    measured = measured && result.chosen >= 0;
+    const double floor_us = model::floor_us(problem, device);
+    if (options.output.json) {
+      json.push_back(json_of(entry, result, floor_us));
+      continue;
+    }
+    if (!first) context.out << '\n';
+    first = false;
+    print(context.out, entry, result, floor_us);
+  }
+  if (options.output.json) context.out << document(json);
+  if (context.interrupted) return kInterrupted;
+  return measured ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "bench", "Times named kernels, or all candidates of a problem; keeps nothing.");
+  command->footer(R"(
+All are checked against the reference, then measured interleaved, with cold weights.
+
+Examples:
+  gemwright bench --m 16 --n 4096 --k 4096 --dtype bf16
+  gemwright bench --m 1 --n 4096 --k 4096 --kernel cpu_vendor --kernel cpu_reference
+  gemwright bench --config models/llama-3.1-8b/config.json --only qkv --m 1,512 --json)");
+  const auto options = std::make_shared<Options>();
+  options->output.add_to(*command);
+  options->problems.add_to(*command);
+  command->add_option("--kernel", options->kernels,
+                      "family or family/configuration; several times");
+  command->add_option("--time-limit", options->time_limit_s, "seconds for one problem")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->callback([&context, options] {
+    context.action = [&context, options] { return run_bench(context, *options); };
+  });
+}
+
+}  // namespace gemwright::cli

@@ -1,0 +1,99 @@
+#include "cli/command.hpp"
+
+#include <gemwright/errors.hpp>
+
+#include <exception>
+#include <ostream>
+
+namespace gemwright::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Exit status: 0 done, 1 failed, 2 wrong usage or input, 3 unsupported or nothing found,
+130 interrupted (what was done by then is kept and printed).
+
+Examples:
+  gemwright devices
+  gemwright tune --config models/llama-3.1-8b/config.json --m 1,16
+  gemwright explain --m 16 --n 4096 --k 4096 --dtype bf16
+  gemwright <command> --help
+
+Environment: GEMWRIGHT_STORE, GEMWRIGHT_SHIPPED_STORE (stores of tuned results),
+GEMWRIGHT_MAX_CANDIDATES, GEMWRIGHT_LOG=error|warn|info|debug (to standard error).)";
+
+void declare(CLI::App& app, Context& context) {
+  app.set_version_flag("--version", "gemwright " GEMWRIGHT_VERSION);
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  add_devices(app, context);
+  add_candidates(app, context);
+  add_explain(app, context);
+  add_tune(app, context);
+  add_bench(app, context);
+  add_store(app, context);
+  add_cache(app, context);
+}
+
+// CLI11 takes arguments last first.
+std::vector<std::string> reversed(const std::vector<std::string>& arguments) {
+  return {arguments.rbegin(), arguments.rend()};
+}
+
+// The first argument when it should name a command and does not; else empty.
+std::string unknown_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0].starts_with("-")) return {};
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == arguments[0]) return {};
+  }
+  return arguments[0];
+}
+
+int fail(Context& context, int code, const std::string& text) {
+  context.err << "gemwright: " << one_line(text) << '\n';
+  return code;
+}
+
+}  // namespace
+
+std::string one_line(std::string text) {
+  std::string line;
+  bool space = false;
+  for (const char c : text) {
+    if (c == '\n') {
+      line += ';';
+      space = true;
+    } else if (c != ' ' || !space) {
+      if (space) line += ' ';
+      space = false;
+      line += c;
+    }
+  }
+  while (!line.empty() && line.back() == ';') line.pop_back();
+  return line;
+}
+
+int run(const std::vector<std::string>& arguments, Context& context) {
+  CLI::App app("gemwright: the fastest matrix product for any problem, chosen on this machine.",
+               "gemwright");
+  try {
+    declare(app, context);
+    if (const auto unknown = unknown_command(app, arguments); !unknown.empty()) {
+      return fail(context, kUsage, "there is no command \"" + unknown + "\" (see --help)");
+    }
+    app.parse(reversed(arguments));
+    const int code = context.action();
+    context.out.flush();
+    return context.out ? code : fail(context, kFailed, "the output could not be written");
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error, context.out, context.err);
+    return fail(context, kUsage, std::string(error.what()) + " (see --help)");
+  } catch (const InvalidArgument& error) {
+    return fail(context, kUsage, error.what());
+  } catch (const Unsupported& error) {
+    return fail(context, kNothingFound, error.what());
+  } catch (const std::exception& error) {
+    return fail(context, kFailed, error.what());
+  }
+}
+
+}  // namespace gemwright::cli

@@ -1,0 +1,42 @@
+#include "cli/json.hpp"
+
+namespace gemwright::cli {
+
+Json to_json(const lists::Entry& entry) {
+  Json json;
+  json["model"] = entry.model;
+  json["role"] = entry.role;
+  json["problem"] = key(entry.problem);
+  json["m"] = entry.problem.m;
+  json["n"] = entry.problem.n;
+  json["k"] = entry.problem.k;
+  json["batch"] = entry.problem.batch;
+  json["type"] = name(entry.problem.a.type);
+  json["count"] = entry.count;
+  return json;
+}
+
+Json to_json(const CandidateReport& candidate) {
+  Json json;
+  json["family"] = candidate.family;
+  json["configuration"] = candidate.configuration;
+  json["vendor"] = candidate.vendor;
+  json["predicted_us"] = candidate.predicted_us;
+  json["bound"] = name(candidate.bound);
+  if (candidate.median_us > 0) {
+    json["best_us"] = candidate.best_us;
+    json["median_us"] = candidate.median_us;
+  }
+  if (!candidate.failure.empty()) json["failure"] = candidate.failure;
+  return json;
+}
+
+Json to_json(const Refusal& refusal) {
+  return {{"family", refusal.family}, {"reason", refusal.reason}};
+}
+
+std::string document(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gemwright::cli

@@ -1,0 +1,22 @@
+// Public structures as JSON, for --json.
+#pragma once
+
+#include "lists/entry.hpp"
+#include <gemwright/plan.hpp>
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+namespace gemwright::cli {
+
+using Json = nlohmann::ordered_json;
+
+/// model, role, problem (its key), m, n, k, batch, type, count.
+Json to_json(const lists::Entry& entry);
+Json to_json(const CandidateReport& candidate);
+Json to_json(const Refusal& refusal);
+/// Indented, with a line break at the end; bytes that are not UTF-8 are replaced.
+std::string document(const Json& json);
+
+}  // namespace gemwright::cli

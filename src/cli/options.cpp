@@ -1,0 +1,183 @@
+#include "cli/options.hpp"
+
+#include "files/files.hpp"
+#include "lists/model_config.hpp"
+#include "lists/safetensors.hpp"
+#include "lists/table.hpp"
+#include "store/database.hpp"
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+
+namespace gemwright::cli {
+namespace {
+
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+
+std::string contents(const std::filesystem::path& path) {
+  auto text = files::read(path);
+  if (!text || std::filesystem::is_directory(path)) {
+    throw InvalidArgument(path.string(), "no readable file", "a file");
+  }
+  return *std::move(text);
+}
+
+// A config.json is called that everywhere: its folder names the model.
+std::string model_name(const std::filesystem::path& config) {
+  const auto whole = std::filesystem::absolute(config).lexically_normal();
+  return whole.stem() == "config" ? whole.parent_path().filename().string() : whole.stem().string();
+}
+
+bool has_role(const lists::Entry& entry, const std::vector<std::string>& only) {
+  const std::string roles = ", " + entry.role + ",";
+  return std::any_of(only.begin(), only.end(), [&](const std::string& role) {
+    return roles.find(", " + role + ",") != std::string::npos;
+  });
+}
+
+std::string all_roles(const std::vector<lists::Entry>& entries) {
+  std::string text;
+  for (const auto& entry : lists::merged(entries)) {
+    if (text.find(entry.role) == std::string::npos) text += (text.empty() ? "" : "; ") + entry.role;
+  }
+  return text;
+}
+
+lists::Entry by_sizes(const ProblemOptions& options, std::int64_t m, DataType type) {
+  Problem problem = Problem::bmm(options.batch, m, options.n, options.k, type);
+  if (options.layout == "linear") {
+    problem.b.row_stride = 1;
+    problem.b.col_stride = options.k;
+  }
+  if (options.bias != "none") {
+    problem.bias = options.bias == "row" ? Bias::per_row : Bias::per_column;
+    problem.bias_type = type;
+  }
+  problem.check();
+  return {"", "", problem, 0};
+}
+
+}  // namespace
+
+void OutputOptions::add_to(CLI::App& app) {
+  app.add_option("--device", device_name,
+                 "cpu, cpu:THREADS, cuda, cuda:ORDINAL or a known GPU's name; default: the first "
+                 "GPU, else the CPU")
+      ->type_name("DEVICE");
+  app.add_flag("--json", json, "JSON instead of text");
+}
+
+Device OutputOptions::device() const {
+  return device_name.empty() ? Device::all().front() : Device::parse(device_name);
+}
+
+void StoreOptions::add_to(CLI::App& app) {
+  app.add_option("--store", path, "file of tuned results; default: the user's")->type_name("FILE");
+  app.add_option("--shipped-store", shipped, "read-only file consulted after it")
+      ->type_name("FILE");
+}
+
+Store StoreOptions::store() const {
+  if (path.empty() && shipped.empty()) return Store::user();
+  return Store::open(path.empty() ? store::user_path() : path, shipped);
+}
+
+void ProblemOptions::add_to(CLI::App& app) {
+  auto size = CLI::Validator(CLI::Range(std::int64_t{0}, kLargestSize));
+  size.description("");
+  const char* group = "Problems, from one of";
+  app.add_option("--config", config, "config.json of a model (Hugging Face or diffusers)")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--safetensors", safetensors, "a .safetensors file, its index, or a folder")
+      ->type_name("PATH")
+      ->group(group);
+  app.add_option("--list", list, "CSV or JSON with columns m, n, k, dtype, ...")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--problem", key, "a problem's key, as printed with --json")
+      ->type_name("KEY")
+      ->group(group);
+  app.add_option("--n", n, "columns of the result, and --k")
+      ->check(size)
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--k", k, "inner size")->check(size)->type_name("SIZE")->group(group);
+
+  group = "Which of them";
+  app.add_option("--m", m, "rows (tokens); several: 1,16,512; default 1")
+      ->delimiter(',')
+      ->check(size)
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--dtype", type, "f32, f16 or bf16; default: the source's, else bf16")
+      ->type_name("TYPE")
+      ->group(group);
+  app.add_option("--batch", batch, "products in a batch; images at once of a diffusion model")
+      ->check(size)
+      ->type_name("SIZE")
+      ->group(group);
+  app.add_option("--layout", layout, "of B with --n and --k: linear is W[N,K], mm is B[K,N]")
+      ->check(CLI::IsMember({"linear", "mm"}).description(""))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--bias", bias, "with --n and --k: none, row or column")
+      ->check(CLI::IsMember({"none", "row", "column"}).description(""))
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--tf32", tf32, "fp32 inputs may be rounded to tf32")->group(group);
+  app.add_option("--tp", tensor_parallel, "tensor-parallel degree, of --config")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("N")
+      ->group(group);
+  app.add_flag("--fused", fused, "qkv and gate+up as one product (the default)")->group(group);
+  app.add_flag("--unfused", unfused, "q, k, v, gate and up apart; with --fused both")->group(group);
+  app.add_option("--only", only, "roles to keep: qkv, o, gate+up, down, \"lm head\", ...")
+      ->type_name("ROLE")
+      ->delimiter(',')
+      ->group(group);
+}
+
+std::vector<lists::Entry> ProblemOptions::entries() const {
+  const bool sizes = n >= 0 || k >= 0;
+  const int sources = int{!config.empty()} + int{!safetensors.empty()} + int{!list.empty()} +
+                      int{!key.empty()} + int{sizes};
+  if (sources != 1) {
+    throw InvalidArgument("problems", std::to_string(sources) + " sources",
+                          "one of --config, --safetensors, --list, --problem, or --n with --k");
+  }
+  if (sizes && (n < 0 || k < 0)) throw InvalidArgument(n < 0 ? "--n" : "--k", "nothing", "a size");
+
+  lists::Options options;
+  if (!m.empty()) options.m = m;
+  if (!type.empty()) options.type = parse_data_type(type);
+  options.fused = fused || !unfused;
+  options.unfused = unfused;
+  options.tensor_parallel = tensor_parallel;
+  options.images = batch;
+
+  std::vector<lists::Entry> all;
+  if (!config.empty()) {
+    all = lists::from_model_config(contents(config), model_name(config), options);
+  } else if (!safetensors.empty()) {
+    all = lists::from_safetensors(safetensors, options);
+  } else if (!list.empty()) {
+    all = lists::from_table(contents(list), options);
+  } else if (!key.empty()) {
+    all = {{"", "", parse_problem(key), 0}};
+    all[0].problem.check();
+  } else {
+    for (const auto rows : options.m) {
+      all.push_back(by_sizes(*this, rows, options.type.value_or(DataType::bf16)));
+    }
+  }
+  for (auto& entry : all) entry.problem.allow_tf32 = entry.problem.allow_tf32 || tf32;
+  if (only.empty()) return all;
+
+  const std::string roles = all_roles(all);
+  std::erase_if(all, [&](const lists::Entry& entry) { return !has_role(entry, only); });
+  if (all.empty()) throw InvalidArgument("--only", only[0], roles);
+  return all;
+}
+
+}  // namespace gemwright::cli

@@ -1,0 +1,182 @@
+#include "cli/command.hpp"
+#include "cli/json.hpp"
+#include "cli/options.hpp"
+#include "cli/text.hpp"
+#include "files/files.hpp"
+#include "store/database.hpp"
+#include "store/record_json.hpp"
+#include "store/transfer.hpp"
+#include <gemwright/errors.hpp>
+#include <gemwright/problem.hpp>
+
+#include <iostream>
+#include <iterator>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace gemwright::cli {
+namespace {
+
+struct Options {
+  OutputOptions output;
+  StoreOptions store;
+  std::string file;
+  std::string problem;
+  bool all = false;
+  bool failures = false;
+
+  // Rows are keyed by Device::key(); a machine's stored devices need not be here, so that a key
+  // itself is taken as well.
+  std::string device_key() const {
+    if (output.device_name.empty()) return {};
+    try {
+      return Device::parse(output.device_name).key();
+    } catch (const InvalidArgument&) {
+      return output.device_name;
+    }
+  }
+};
+
+int print_failures(Context& context, store::Database& database, const Options& options) {
+  const auto failures = database.failures(options.device_key());
+  if (options.output.json) {
+    Json json = Json::array();
+    for (const auto& failure : failures) json.push_back(store::to_json(failure));
+    context.out << document(json);
+    return kDone;
+  }
+  for (const auto& failure : failures) {
+    context.out << fmt::format("{}/{} (version {}) on {}, {}: {}\n", failure.family,
+                               failure.configuration_name, failure.family_version, failure.device,
+                               failure.problem, one_line(failure.reason));
+  }
+  return kDone;
+}
+
+int run_list(Context& context, const Options& options) {
+  const Store handle = options.store.store();
+  auto& database = handle.database();
+  if (options.failures) return print_failures(context, database, options);
+  const std::string device = options.device_key();
+  Json json = Json::array();
+  Table table({"problem", "device", "kernel", "time", "of floor", "x vendor", "date"},
+              {"time", "of floor", "x vendor"});
+  int count = 0;
+  for (const auto& record : database.list()) {
+    if (!device.empty() && record.device != device) continue;
+    ++count;
+    if (options.output.json) {
+      json.push_back(store::to_json(record));
+      continue;
+    }
+    const double us = record.chosen.median_us;
+    table.add({record.problem, record.device,
+               record.chosen.family + "/" + record.chosen.configuration_name, time_text(us),
+               percent_text(record.floor_us, us), ratio_text(record.vendor_first_us, us),
+               record.date});
+  }
+  if (options.output.json) {
+    context.out << document(json);
+  } else {
+    if (count > 0) table.print(context.out);
+    context.out << fmt::format("{} tuned problems in {}\n", count, database.location());
+  }
+  return kDone;
+}
+
+int run_export(Context& context, const Options& options) {
+  const Store handle = options.store.store();
+  const std::string text = store::export_json(handle.database(), options.device_key());
+  if (options.file.empty() || options.file == "-") {
+    context.out << text;
+  } else {
+    files::write_atomically(options.file, text);
+  }
+  return kDone;
+}
+
+int run_import(Context& context, const Options& options) {
+  std::string text;
+  if (options.file == "-") {
+    text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else if (auto contents = files::read(options.file)) {
+    text = *std::move(contents);
+  } else {
+    throw InvalidArgument(options.file, "no readable file", "a file written by export");
+  }
+  const Store handle = options.store.store();
+  const auto imported = store::import_json(handle.database(), text);
+  if (options.output.json) {
+    Json json;
+    json["records"] = imported.records;
+    json["kept"] = imported.kept;
+    json["failures"] = imported.failures;
+    context.out << document(json);
+  } else {
+    context.out << fmt::format("{} of {} results were new or better and are kept in {}\n",
+                               imported.kept, imported.records, handle.database().location());
+  }
+  return kDone;
+}
+
+int run_remove(Context& context, const Options& options) {
+  const std::string device = options.device_key();
+  if (options.problem.empty() && device.empty() && !options.all) {
+    throw InvalidArgument("remove", "nothing", "--problem, --device or --all");
+  }
+  std::string problem = options.problem;
+  if (!problem.empty()) problem = key(canonical(parse_problem(problem)).problem);
+  const Store handle = options.store.store();
+  const int removed = handle.database().remove(problem, device);
+  if (options.output.json) {
+    context.out << document(Json{{"removed", removed}});
+  } else {
+    context.out << fmt::format("{} removed\n", removed);
+  }
+  return removed > 0 || options.all ? kDone : kNothingFound;
+}
+
+int run_path(Context& context, const Options& options) {
+  const Store handle = options.store.store();
+  context.out << handle.database().location() << '\n';
+  return kDone;
+}
+
+}  // namespace
+
+void add_store(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand("store", "Tuned results: list, export, import, remove.");
+  command->require_subcommand(1);
+  command->footer(R"(
+Examples:
+  gemwright store list
+  gemwright store export results.json
+  gemwright store import results.json --store shipped.db
+  gemwright store remove --problem "m=16 n=4096 k=4096 a=bf16:4096:1 b=bf16:1:4096 d=bf16:4096:1"
+  gemwright store list --failures --json)");
+  const auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, const char* description,
+                       int (*run)(Context&, const Options&)) {
+    CLI::App* part = command->add_subcommand(name, description);
+    options->output.add_to(*part);
+    options->store.add_to(*part);
+    part->callback([&context, options, run] {
+      context.action = [&context, options, run] { return run(context, *options); };
+    });
+    return part;
+  };
+  add("list", "Every tuned problem.", run_list)
+      ->add_flag("--failures", options->failures, "kernels that failed instead");
+  add("export", "Writes results as JSON.", run_export)
+      ->add_option("file", options->file, "default, and -: standard output");
+  add("import", "Merges an export: the later result of a problem stays.", run_import)
+      ->add_option("file", options->file, "-: standard input")
+      ->required();
+  CLI::App* remove = add("remove", "Forgets results.", run_remove);
+  remove->add_option("--problem", options->problem, "a problem's key");
+  remove->add_flag("--all", options->all, "every result");
+  add("path", "Where the store is.", run_path);
+}
+
+}  // namespace gemwright::cli

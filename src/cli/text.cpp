@@ -1,0 +1,62 @@
+#include "cli/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gemwright::cli {
+namespace {
+
+// Columns on a terminal: bytes that begin a UTF-8 character.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string time_text(double us) {
+  if (us <= 0) return "-";
+  if (us < 1e3) return fmt::format("{:.1f} us", us);
+  if (us < 1e6) return fmt::format("{:.2f} ms", us * 1e-3);
+  return fmt::format("{:.2f} s", us * 1e-6);
+}
+
+std::string percent_text(double part, double whole) {
+  if (part <= 0 || whole <= 0) return "-";
+  return fmt::format("{:.0f} %", 100 * part / whole);
+}
+
+std::string ratio_text(double numerator, double denominator) {
+  if (numerator <= 0 || denominator <= 0) return "-";
+  return fmt::format("{:.2f}", numerator / denominator);
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes < 1 << 10) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 1 << 20) return fmt::format("{:.1f} KiB", bytes / (1 << 10));
+  if (bytes < 1 << 30) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
+  return fmt::format("{:.1f} GiB", bytes / (1 << 30));
+}
+
+void Table::print(std::ostream& out) const {
+  std::vector<std::size_t> widths(heading_.size(), 0);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  const auto print_row = [&](const std::vector<std::string>& row) {
+    std::string line;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (widths[i] == 0) continue;
+      const std::size_t column = std::max(widths[i], width(heading_[i]));
+      const std::string space(column - width(row[i]), ' ');
+      const bool right = std::find(right_.begin(), right_.end(), heading_[i]) != right_.end();
+      line += (line.empty() ? "" : "  ") + (right ? space + row[i] : row[i] + space);
+    }
+    out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
+  };
+  print_row(heading_);
+  for (const auto& row : rows_) print_row(row);
+}
+
+}  // namespace gemwright::cli

@@ -1,0 +1,35 @@
+// Numbers and tables as people read them.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace gemwright::cli {
+
+/// "12.3 us", "4.56 ms", "7.89 s"; "-" for 0.
+std::string time_text(double us);
+/// "87 %"; "-" when either is 0.
+std::string percent_text(double part, double whole);
+/// "1.23"; "-" when either is 0.
+std::string ratio_text(double numerator, double denominator);
+/// "12.3 MiB".
+std::string bytes_text(double bytes);
+
+/// Rows of cells in aligned columns under a heading. Columns listed in `right` (by heading) align
+/// right; a column without any text is left out.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading, std::vector<std::string> right = {})
+      : heading_(std::move(heading)), right_(std::move(right)) {}
+
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void print(std::ostream& out) const;
+
+ private:
+  std::vector<std::string> heading_;
+  std::vector<std::string> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace gemwright::cli

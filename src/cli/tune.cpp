@@ -1,0 +1,204 @@
+#include "cli/command.hpp"
+#include "cli/json.hpp"
+#include "cli/options.hpp"
+#include "cli/progress.hpp"
+#include "cli/text.hpp"
+#include "device/calibrate.hpp"
+#include "device/profile.hpp"
+#include <gemwright/errors.hpp>
+#include <gemwright/planner.hpp>
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace gemwright::cli {
+namespace {
+
+struct Options {
+  OutputOptions output;
+  StoreOptions store;
+  ProblemOptions problems;
+  PlanOptions plan;
+  bool model_only = false;
+};
+
+// One line of the table: an answer, or why there is none.
+struct Row {
+  lists::Entry entry;
+  std::string kernel;
+  Explanation explanation;
+  std::string failure;
+  int code = kDone;
+
+  bool measured() const { return explanation.chosen.median_us > 0; }
+  double us() const {
+    return measured() ? explanation.chosen.median_us : explanation.chosen.predicted_us;
+  }
+};
+
+Row tune_one(const Planner& planner, const lists::Entry& entry, const PlanOptions& options) {
+  Row row{entry, {}, {}, {}, kDone};
+  try {
+    const Plan plan = planner.plan(entry.problem, options);
+    row.kernel = plan.kernel();
+    row.explanation = plan.explanation();
+  } catch (const Unsupported& error) {
+    row.failure = one_line(error.what());
+    row.code = kNothingFound;
+  } catch (const DeviceError& error) {
+    row.failure = one_line(error.what());
+    row.code = kFailed;
+  }
+  return row;
+}
+
+std::vector<Row> tune_all(const Context& context, const Planner& planner,
+                          const std::vector<lists::Entry>& entries, const Options& options) {
+  std::vector<Row> rows;
+  ProgressLine line(context);
+  for (const auto& entry : entries) {
+    if (context.interrupted) break;
+    PlanOptions plan_options = options.plan;
+    plan_options.mode = options.model_only ? Mode::model : Mode::tune;
+    plan_options.cancelled = [&context] { return context.interrupted.load(); };
+    const std::string what = fmt::format("[{}/{}] {} M={}", rows.size() + 1, entries.size(),
+                                         entry.role, entry.problem.m);
+    line.show(what);
+    plan_options.progress = [&](int done, int total, const std::string& text) {
+      line.show(fmt::format("{}  {}/{} {}", what, done, total, text));
+    };
+    rows.push_back(tune_one(planner, entry, plan_options));
+  }
+  return rows;
+}
+
+Json json_of(const Row& row) {
+  Json json = to_json(row.entry);
+  if (!row.failure.empty()) {
+    json["failure"] = row.failure;
+    return json;
+  }
+  const Explanation& explanation = row.explanation;
+  json["kernel"] = row.kernel;
+  json["source"] = name(explanation.source);
+  json["measured"] = row.measured();
+  json["us"] = row.us();
+  json["floor_us"] = explanation.floor_us;
+  json["vendor_first_us"] = explanation.vendor_first_us;
+  json["vendor_best_us"] = explanation.vendor_best_us;
+  json["margin"] = explanation.margin;
+  json["noise"] = explanation.noise;
+  return json;
+}
+
+void print(std::ostream& out, const Device& device, const std::vector<Row>& rows) {
+  out << fmt::format("{}{}{}\n\n", device.name(), device.profile().driver.empty() ? "" : ", ",
+                     device.profile().driver);
+  const bool batched = std::any_of(rows.begin(), rows.end(),
+                                   [](const Row& row) { return row.entry.problem.batch != 1; });
+  Table table(
+      {"role", "batch", "M", "N", "K", "type", "kernel", "time", "of floor", "x vendor", "source"},
+      {"batch", "M", "N", "K", "time", "of floor", "x vendor"});
+  for (const Row& row : rows) {
+    const Problem& problem = row.entry.problem;
+    std::vector<std::string> cells = {row.entry.role,
+                                      batched ? std::to_string(problem.batch) : "",
+                                      std::to_string(problem.m),
+                                      std::to_string(problem.n),
+                                      std::to_string(problem.k),
+                                      std::string(name(problem.a.type))};
+    if (row.failure.empty()) {
+      const auto& explanation = row.explanation;
+      const std::string mark = row.measured() ? "" : "~";
+      cells.insert(cells.end(), {row.kernel, mark + time_text(row.us()),
+                                 mark + percent_text(explanation.floor_us, row.us()),
+                                 ratio_text(explanation.vendor_first_us, row.us()),
+                                 std::string(name(explanation.source))});
+    } else {
+      cells.insert(cells.end(), {"none", "-", "-", "-", "-"});
+    }
+    table.add(std::move(cells));
+  }
+  table.print(out);
+}
+
+void print_notes(std::ostream& out, const std::vector<Row>& rows) {
+  const bool predicted = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+    return row.failure.empty() && !row.measured();
+  });
+  out << "\nof floor: the hardware's least time over this one; x vendor: the vendor library's "
+         "first "
+         "choice over this one\n";
+  if (predicted) out << "~: predicted by the model, not measured\n";
+  for (const Row& row : rows) {
+    if (!row.failure.empty()) out << fmt::format("none: {}\n", row.failure);
+  }
+}
+
+int run_tune(Context& context, const Options& options) {
+  const auto entries = options.problems.entries();
+  Device device = options.output.device();
+  if (device.present() && !options.model_only) device = calibrated(device);
+  const Planner planner(device, options.store.store());
+  const auto rows = tune_all(context, planner, entries, options);
+
+  if (options.output.json) {
+    Json json;
+    json["device"] = device.name();
+    json["driver"] = device.profile().driver;
+    json["rows"] = Json::array();
+    for (const Row& row : rows) json["rows"].push_back(json_of(row));
+    context.out << document(json);
+  } else if (!rows.empty()) {
+    print(context.out, device, rows);
+    print_notes(context.out, rows);
+  }
+  if (context.interrupted) {
+    context.err << fmt::format("gemwright: interrupted with {} of {} problems done\n", rows.size(),
+                               entries.size());
+    return kInterrupted;
+  }
+  int code = kDone;
+  for (const Row& row : rows) {
+    // Of several, a failure says more than something unsupported.
+    if (row.code != kDone && code != kFailed) code = row.code;
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Context& context) {
+  CLI::App* command = app.add_subcommand(
+      "tune", "The fastest kernel for each problem: from the store, else measured and kept.");
+  command->footer(R"(
+Ctrl-C ends with what is done; a second one ends at once. Ends with 3 when nothing takes a problem.
+
+Examples:
+  gemwright tune --config models/llama-3.1-8b/config.json --m 1,16
+  gemwright tune --config models/qwen3-30b-a3b/config.json --unfused --tp 2 --m 1,64,2048
+  gemwright tune --safetensors ~/checkpoints/mine --m 8 --device cuda:1
+  gemwright tune --m 16 --n 4096 --k 4096 --dtype f16 --retune --max-candidates 0)");
+  const auto options = std::make_shared<Options>();
+  options->output.add_to(*command);
+  options->store.add_to(*command);
+  options->problems.add_to(*command);
+  command
+      ->add_option("--max-candidates", options->plan.max_candidates,
+                   "own candidates that are measured, besides the vendor's; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--time-limit", options->plan.time_limit_s, "seconds for one problem")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag("--retune", options->plan.retune,
+                    "measure again, and replace the stored answer");
+  command->add_flag("--model", options->model_only, "measure nothing: the store, else the model");
+  command->callback([&context, options] {
+    context.action = [&context, options] { return run_tune(context, *options); };
+  });
+}
+
+}  // namespace gemwright::cli

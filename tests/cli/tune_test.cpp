@@ -1,0 +1,151 @@
+#include "cli/support.hpp"
+#include "files/files.hpp"
+
+#include <chrono>
+#include <fstream>
+#include <thread>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gemwright::cli {
+namespace {
+
+using Tune = CommandTest;
+
+std::vector<std::string> small(const std::string& command) {
+  return {command, "--device", "cpu:1", "--m", "4", "--n", "48", "--k", "40", "--json"};
+}
+
+TEST_F(Tune, TheSecondRunAnswersFromTheStore) {
+  EXPECT_EQ(run(small("tune")), kDone) << err_;
+  const auto first = json()["rows"][0];
+  EXPECT_EQ(first["source"], "tuned");
+  EXPECT_GT(first["us"], 0.0);
+  EXPECT_EQ(run(small("tune")), kDone);
+  const auto second = json()["rows"][0];
+  EXPECT_EQ(second["source"], "store");
+  EXPECT_EQ(second["kernel"], first["kernel"]);
+  EXPECT_EQ(second["us"], first["us"]);
+
+  EXPECT_EQ(run(small("explain")), kDone);
+  EXPECT_EQ(json()[0]["source"], "store");
+  EXPECT_EQ(run({"explain", "--device", "cpu:1", "--m", "4", "--n", "48", "--k", "40"}), kDone);
+  EXPECT_TRUE(said("chosen"));
+  EXPECT_TRUE(said("bound by"));
+
+  EXPECT_EQ(run({"store", "list"}), kDone);
+  EXPECT_TRUE(said("1 tuned problems"));
+}
+
+TEST_F(Tune, TheModelAnswersWithoutMeasuring) {
+  auto arguments = small("tune");
+  arguments.emplace_back("--model");
+  EXPECT_EQ(run(arguments), kDone);
+  EXPECT_EQ(json()["rows"][0]["source"], "model");
+  EXPECT_EQ(json()["rows"][0]["measured"], false);
+  arguments.pop_back();
+  arguments.pop_back();
+  arguments.emplace_back("--model");
+  EXPECT_EQ(run(arguments), kDone);
+  EXPECT_TRUE(said("predicted by the model"));
+}
+
+TEST_F(Tune, ADescribedDeviceIsRefusedForTuning) {
+  const int code = run({"tune", "--device", "h200", "--n", "64", "--k", "64"});
+  // A build without the CUDA half does not know the name.
+  EXPECT_TRUE(code == kNothingFound || code == kUsage || code == kDone) << code;
+}
+
+TEST_F(Tune, BenchTimesNamedKernels) {
+  auto arguments = small("bench");
+  arguments.insert(arguments.end(), {"--kernel", "cpu_reference"});
+  EXPECT_EQ(run(arguments), kDone) << err_;
+  ASSERT_EQ(json()[0]["kernels"].size(), 1U);
+  EXPECT_GT(json()[0]["kernels"][0]["median_us"], 0.0);
+  arguments.back() = "no_such_kernel";
+  EXPECT_EQ(run(arguments), kNothingFound);
+  EXPECT_TRUE(failed_with("no_such_kernel"));
+}
+
+TEST_F(Tune, StoresAreCarriedAsJson) {
+  EXPECT_EQ(run(small("tune")), kDone);
+  const std::string file = folder_ / "export.json";
+  EXPECT_EQ(run({"store", "export", file}), kDone);
+  const std::string other = folder_ / "other.db";
+  EXPECT_EQ(run({"store", "import", file, "--store", other}), kDone);
+  EXPECT_TRUE(said("1 of 1"));
+  EXPECT_EQ(run({"store", "import", file, "--store", other}), kDone);
+  EXPECT_TRUE(said("0 of 1"));
+
+  auto elsewhere = small("tune");
+  elsewhere.insert(elsewhere.end(), {"--store", folder_ / "new.db", "--shipped-store", other});
+  EXPECT_EQ(run(elsewhere), kDone);
+  EXPECT_EQ(json()["rows"][0]["source"], "store");
+
+  std::ofstream(folder_ / "bad.json") << "{\"gemwright_store\": 1,\n\"records\": [}";
+  EXPECT_EQ(run({"store", "import", folder_ / "bad.json"}), kUsage);
+  EXPECT_TRUE(failed_with("line 2"));
+  EXPECT_EQ(run({"store", "remove"}), kUsage);
+  EXPECT_EQ(run({"store", "remove", "--all"}), kDone);
+  EXPECT_TRUE(said("1 removed"));
+}
+
+TEST_F(Tune, AnInterruptBeforeTheFirstProblem) {
+  interrupted_ = true;
+  EXPECT_EQ(run(small("tune")), kInterrupted);
+  EXPECT_NE(err_.find("0 of 1"), std::string::npos);
+}
+
+// The program itself, interrupted as a terminal does.
+TEST_F(Tune, SigintKeepsAndPrintsWhatIsDone) {
+  {
+    std::ofstream list(folder_ / "list.csv");
+    list << "m,n,k\n";
+    for (int n = 1; n <= 5000; ++n) list << "4," << 16 * n << ",64\n";
+  }
+  const std::string list = folder_ / "list.csv";
+  const std::string out = folder_ / "out";
+  const std::string err = folder_ / "err";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
+    dup2(open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    execl(GEMWRIGHT_PROGRAM, "gemwright", "tune", "--device", "cpu:1", "--list", list.c_str(),
+          nullptr);
+    _exit(127);
+  }
+  // Once something is stored, the program is at work.
+  const auto stored = [&] { return run({"store", "list", "--json"}) == kDone && !json().empty(); };
+  for (int i = 0; i < 600 && !stored(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kInterrupted);
+  EXPECT_NE(files::read(err).value_or("").find("of 5000 problems done"), std::string::npos);
+  EXPECT_NE(files::read(out).value_or("").find("kernel"), std::string::npos);
+  EXPECT_TRUE(stored());
+}
+
+TEST_F(Tune, AFullOutputFails) {
+  const int full = open("/dev/full", O_WRONLY);
+  if (full < 0) GTEST_SKIP() << "no /dev/full here";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(full, STDOUT_FILENO);
+    execl(GEMWRIGHT_PROGRAM, "gemwright", "devices", "--device", "cpu", nullptr);
+    _exit(127);
+  }
+  close(full);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), kFailed);
+}
+
+}  // namespace
+}  // namespace gemwright::cli
