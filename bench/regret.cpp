@@ -6,7 +6,6 @@
 //
 // --keep writes all measured times to a file, and --from judges the present model on such a file,
 // without measuring: that is how the cost functions are worked on.
-#include "files/files.hpp"
 #include "model/rank.hpp"
 #include "support/options.hpp"
 #include "support/shapes.hpp"
@@ -35,6 +34,7 @@ struct Arguments {
   std::vector<std::string> models = {"llama-3.1-8b", "qwen3-30b-a3b", "flux.1-dev"};
   std::vector<std::int64_t> m = {1, 4, 16, 128, 512};
   std::vector<std::string> types = {"f32", "bf16"};
+  std::vector<std::string> layouts = {"linear"};
   std::string keep;
   std::string from;
   bool verbose = false;
@@ -58,14 +58,28 @@ std::string label(const Candidate& candidate) {
                      candidate.family->configuration_name(candidate.configuration));
 }
 
+// B as a linear layer's weight W[n, k], as a row-major B[k, n], or packed for many products.
+Problem problem_of(const std::string& layout, std::int64_t m, std::int64_t n, std::int64_t k,
+                   DataType type) {
+  if (layout == "mm") return canonical(Problem::mm(m, n, k, type)).problem;
+  Problem problem = Problem::linear(m, n, k, type);
+  problem.b.packed = layout == "packed";
+  if (layout != "linear" && layout != "packed") {
+    throw InvalidArgument("--layouts", layout, "linear, mm, packed");
+  }
+  return canonical(problem).problem;
+}
+
 std::vector<Item> items(const Arguments& arguments) {
   std::vector<Item> list;
   for (const std::string& model : arguments.models) {
     for (const Shape& shape : shapes_of(model)) {
       for (const std::int64_t m : arguments.m) {
         for (const std::string& type : arguments.types) {
-          const Problem problem = Problem::linear(m, shape.n, shape.k, parse_data_type(type));
-          list.push_back({model, std::string(shape.role), canonical(problem).problem});
+          for (const std::string& layout : arguments.layouts) {
+            list.push_back({model, std::string(shape.role),
+                            problem_of(layout, m, shape.n, shape.k, parse_data_type(type))});
+          }
         }
       }
     }
@@ -205,15 +219,16 @@ int run(const Arguments& arguments) {
   if (!arguments.from.empty()) all = read_kept(arguments.from);
   double noise = 0;
   const std::vector<Item> list = arguments.from.empty() ? items(arguments) : std::vector<Item>();
-  std::string kept;
+  // Line by line, so that an end before time loses nothing.
+  std::ofstream kept;
+  if (!arguments.keep.empty()) kept.open(arguments.keep, std::ios::app);
   for (const Item& item : list) {
     all.push_back(measure_all(item, device));
-    kept += to_json(all.back()).dump() + "\n";
+    if (kept.is_open()) kept << to_json(all.back()).dump() << std::endl;
     report.sample_clock();
     fmt::print(stderr, "\r{} of {} problems", all.size(), list.size());
   }
   if (!list.empty()) fmt::print(stderr, "\n");
-  if (!arguments.keep.empty()) files::write_atomically(arguments.keep, kept);
   for (const Measured& measured : all) {
     noise += measured.noise / static_cast<double>(all.size());
     if (arguments.verbose) fmt::print("{}\n", key(measured.item.problem));
@@ -240,6 +255,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--m", arguments.m, "rows")->delimiter(',')->capture_default_str();
   app.add_option("--types", arguments.types, "f32, f16, bf16")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--layouts", arguments.layouts, "of B: linear, mm, packed")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--keep", arguments.keep, "file to write all measured times to");

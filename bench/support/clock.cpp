@@ -1,9 +1,9 @@
 #include "support/clock.hpp"
 
+#include "device/cuda/nvml.hpp"
+
 #include <algorithm>
 #include <chrono>
-
-#include <dlfcn.h>
 
 namespace gemwright::bench {
 namespace {
@@ -33,41 +33,11 @@ double cpu_clock_mhz() {
 #endif
 }
 
-// Through NVML, which comes with the driver; opened at run time like everything of CUDA.
-class Nvml {
- public:
-  static double sm_clock_mhz(int ordinal) {
-    static const Nvml nvml;
-    if (nvml.get_clock_ == nullptr) return 0;
-    void* handle = nullptr;
-    unsigned mhz = 0;
-    constexpr int kSmClock = 1;
-    if (nvml.get_handle_(static_cast<unsigned>(ordinal), &handle) != 0) return 0;
-    return nvml.get_clock_(handle, kSmClock, &mhz) == 0 ? mhz : 0;
-  }
-
- private:
-  using Init = int (*)();
-  using GetHandle = int (*)(unsigned, void**);
-  using GetClock = int (*)(void*, int, unsigned*);
-
-  Nvml() {
-    void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return;
-    const auto init = reinterpret_cast<Init>(dlsym(library, "nvmlInit_v2"));
-    get_handle_ = reinterpret_cast<GetHandle>(dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
-    if (init == nullptr || get_handle_ == nullptr || init() != 0) return;
-    get_clock_ = reinterpret_cast<GetClock>(dlsym(library, "nvmlDeviceGetClockInfo"));
-  }
-
-  GetHandle get_handle_ = nullptr;
-  GetClock get_clock_ = nullptr;
-};
-
 }  // namespace
 
 double clock_mhz(const Device& device) {
-  return device.kind() == DeviceKind::cpu ? cpu_clock_mhz() : Nvml::sm_clock_mhz(device.ordinal());
+  return device.kind() == DeviceKind::cpu ? cpu_clock_mhz()
+                                          : 1e3 * cuda::sm_clock_ghz(device.ordinal());
 }
 
 }  // namespace gemwright::bench

@@ -28,6 +28,7 @@ using GemmEpilogue = WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, 
 
 constexpr int kThreads = 128 * (1 + kConsumers);
 constexpr int kClusterSize = kClusterM * kClusterN * kSplit;
+constexpr bool kMulticast = kClusterM * kClusterN > 1;
 constexpr int kRowsEach = kPingPong ? kTileM : kTileM / kConsumers;  // of a consumer
 constexpr int kBlocks = kRowsEach / 64;
 constexpr int kColumnsEach = kTileN / kSplit;  // that a CTA stores
@@ -71,6 +72,7 @@ __device__ __forceinline__ void exchange(char* ring, Shared& shared,
            ((((from * kConsumers + consumer) * kBlocks + block) * kEach + j) * 128 + thread) *
                sizeof(float4);
   };
+  if constexpr (!kMulticast) cluster_wait();  // for the others' barriers to be initialised
   if (thread < kSplit && thread != place.split) {
     barrier_arrive_remote(&shared.drained, rank(thread));
   }
@@ -238,8 +240,9 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
     }
     fence_barrier_init();
   }
-  if constexpr (kClusterSize > 1) {
-    cluster_arrive_relaxed();
+  // Loads that stay in the CTA need not wait for the others of the cluster to be there.
+  if constexpr (kClusterSize > 1) cluster_arrive_relaxed();
+  if constexpr (kMulticast) {
     cluster_wait();
   } else {
     __syncthreads();
@@ -251,11 +254,12 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
     if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();
     if (threadIdx.x / 32 == 0 && elect_one()) run_producer(work, &a_map, &b_map, p);
     __syncwarp();
+    if constexpr (kSplit > 1 && !kMulticast) cluster_wait();
   } else {
     if constexpr (kConsumers > 1) register_increase<kConsumerRegisters>();
     run_consumer(work, warpgroup - 1, &d_map, buffers, shared, p);
   }
-  if constexpr (kClusterM * kClusterN > 1) {  // others may still arrive at our barriers
+  if constexpr (kMulticast) {  // others may still arrive at our barriers
     cluster_arrive_relaxed();
     cluster_wait();
   }

@@ -13,6 +13,10 @@ namespace gemwright_device {
 constexpr int kThreadsM = kTileM / kThreadM;
 constexpr int kThreadsN = kTileN / kThreadN;
 constexpr int kThreads = kThreadsM * kThreadsN;
+// Two CTAs of 256 threads leave 128 registers a thread, which do not last for a longer unrolled
+// loop.
+constexpr int kMinCtas = kThreads == 256 ? 2 : 1;
+constexpr int kUnrolled = kThreads == 256 ? 2 : kTileK;
 constexpr int kBlocksM = kThreadM / 4;
 constexpr int kBlocksN = kThreadN / 4;
 using Output = Epilogue<kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias>;
@@ -47,7 +51,7 @@ __device__ __forceinline__ void load_blocks(float (&x)[kBlocks * 4], const float
 
 __device__ __forceinline__ void multiply_tile(float (&acc)[kThreadM][kThreadN], const float* a,
                                               const float* b, const Position& at) {
-#pragma unroll
+#pragma unroll kUnrolled
   for (int k = 0; k < kTileK; ++k) {
     float x[kThreadM], y[kThreadN];
     load_blocks<kTileM, kBlocksM>(x, a, k, at.row, kThreadsM);
@@ -73,7 +77,7 @@ __device__ __forceinline__ void store(const GemmParams& p, const Tile& tile, con
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, 1)
+extern "C" __global__ void __launch_bounds__(kThreads, kMinCtas)
     gemm_simt(const __grid_constant__ GemmParams p) {
   __shared__ __align__(16) float tile_a[2][kTileK * kTileM];
   __shared__ __align__(16) float tile_b[2][kTileK * kTileN];

@@ -11,68 +11,70 @@ namespace gemwright_device {
 constexpr int kRowsA = 16;
 constexpr int kRowsB = 8;
 
-/// A warp's fragments of one operand: kRows rows from `first_row` on, for one step of K. With lane
-/// = 4 * g + t, register r of rows 8 * i holds (row g, K pair t) of K half r.
-template <int kType, int kMajor, int kTileRows, int kTileK, int kRows>
+/// A warp's fragments of one operand for one step of K: kRows rows from `first_row` on. Sixteen
+/// rows have four registers, in the order in which one instruction wants them: low and high rows of
+/// the first half of the step, then of the second (kIsA); or both halves of the low rows, then of
+/// the high ones. Any other order costs a move a register.
+template <int kType, int kMajor, int kTileRows, int kTileK, int kRows, bool kIsA>
 struct Fragments {
   using Tile = SharedTile<kType, kMajor, kTileRows, kTileK>;
-  static constexpr int kPairs = kRows / 16;
-  static constexpr bool kOdd = kRows % 16 != 0;
   static constexpr int kSteps = kTileK / (32 / Tile::kSize);
+  static constexpr int kBlocks = kRows / 16;
+  static constexpr bool kOdd = kRows % 16 != 0;
+
+  unsigned x[kBlocks + (kOdd ? 1 : 0)][4];
 
   /// Bytes from a tile's first step to another one (a multiple of 4 steps along K).
   static __device__ __forceinline__ unsigned step_offset(int step) {
     return step * (kMajor == kAlongK ? 32 : 32 / Tile::kSize * Tile::kPitch);
   }
 
-  /// x[i][half]: 8 rows i, half of the step.
-  unsigned x[kRows / 8][2];
-
   __device__ __forceinline__ void load(unsigned tile, int first_row, int step, int lane) {
     if constexpr (Tile::kWordwise) {
       load_words(tile, first_row, step, lane);
     } else {
 #pragma unroll
-      for (int pair = 0; pair < kPairs; ++pair) {
-        load_pair(tile, first_row + 16 * pair, step, lane, x[2 * pair][0], x[2 * pair + 1][0],
-                  x[2 * pair][1], x[2 * pair + 1][1]);
+      for (int i = 0; i < kBlocks; ++i) load_block(x[i], tile, first_row + 16 * i, step, lane);
+      if constexpr (kOdd) load_half_block(tile, first_row + 16 * kBlocks, step, lane);
+    }
+    if constexpr (kType == kF32) {
+#pragma unroll
+      for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+        for (int r = 0; r < 4; ++r) x[i][r] = to_tf32(x[i][r]);
       }
       if constexpr (kOdd) {
-        load_single(tile, first_row + 16 * kPairs, step, lane);
-      }
-      if constexpr (kType == kF32) {
-#pragma unroll
-        for (int i = 0; i < kRows / 8; ++i) {
-          x[i][0] = to_tf32(x[i][0]);
-          x[i][1] = to_tf32(x[i][1]);
-        }
+        x[kBlocks][0] = to_tf32(x[kBlocks][0]);
+        x[kBlocks][1] = to_tf32(x[kBlocks][1]);
       }
     }
   }
 
  private:
-  /// Rows 0-7 and 8-15, halves 0 and 1 of the step: four 8x8 matrices, in that order.
-  static __device__ __forceinline__ void load_pair(unsigned tile, int row, int step, int lane,
-                                                   unsigned& low0, unsigned& high0, unsigned& low1,
-                                                   unsigned& high1) {
-    unsigned r[4];
-    if constexpr (kMajor == kAlongK) {
-      const int line = lane & 15;
-      const int chunk = 2 * step + (lane >> 4);
-      load_matrix(r, tile + row * Tile::kPitch + Tile::offset(line, chunk));
-    } else {
-      const int line = ((lane >> 4) << 3) + (lane & 7);
-      const int chunk = row / 8 + ((lane >> 3) & 1);
-      load_matrix_transposed(r, tile + 16 * step * Tile::kPitch + Tile::offset(line, chunk));
-    }
-    low0 = r[0];
-    high0 = r[1];
-    low1 = r[2];
-    high1 = r[3];
+  /// Which half of the step, and which half of the rows, register r holds.
+  static __device__ __forceinline__ int half_of(int r) {
+    return kIsA ? r >> 1 : r & 1;
+  }
+  static __device__ __forceinline__ int high_of(int r) {
+    return kIsA ? r & 1 : r >> 1;
   }
 
-  __device__ __forceinline__ void load_single(unsigned tile, int row, int step, int lane) {
-    unsigned(&to)[2] = x[kRows / 8 - 1];
+  /// Lane i gives the address of line i % 8 of the matrix for register i / 8.
+  static __device__ __forceinline__ void load_block(unsigned (&to)[4], unsigned tile, int row,
+                                                    int step, int lane) {
+    const int r = lane >> 3;
+    if constexpr (kMajor == kAlongK) {
+      const int line = (high_of(r) << 3) + (lane & 7);
+      load_matrix(to, tile + row * Tile::kPitch + Tile::offset(line, 2 * step + half_of(r)));
+    } else {
+      const int line = (half_of(r) << 3) + (lane & 7);
+      load_matrix_transposed(
+          to, tile + 16 * step * Tile::kPitch + Tile::offset(line, row / 8 + high_of(r)));
+    }
+  }
+
+  __device__ __forceinline__ void load_half_block(unsigned tile, int row, int step, int lane) {
+    unsigned to[2];
     if constexpr (kMajor == kAlongK) {
       const int chunk = 2 * step + ((lane >> 3) & 1);
       load_two_matrices(to, tile + row * Tile::kPitch + Tile::offset(lane & 7, chunk));
@@ -80,6 +82,8 @@ struct Fragments {
       load_two_matrices_transposed(
           to, tile + 16 * step * Tile::kPitch + Tile::offset(lane & 15, row / 8));
     }
+    x[kBlocks][0] = to[0];
+    x[kBlocks][1] = to[1];
   }
 
   /// tf32 across K: word (k, row) with k = t or t + 4 and row = g.
@@ -93,7 +97,7 @@ struct Fragments {
         const int chunk = (first_row + 8 * i) / 4 + (row >> 2);
         const unsigned address =
             tile + (8 * step + 4 * half) * Tile::kPitch + Tile::offset(line, chunk) + (row & 3) * 4;
-        x[i][half] = to_tf32(load_shared(address));
+        x[i / 2][kIsA ? 2 * half + i % 2 : 2 * (i % 2) + half] = load_shared(address);
       }
     }
   }

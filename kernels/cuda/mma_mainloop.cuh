@@ -18,8 +18,8 @@ struct MmaMainloop {
   static constexpr int kBlocksM = kWarpM / kRowsA;
   static constexpr int kBlocksN = kWarpN / kRowsB;
   static constexpr int kValues = kBlocksM * kBlocksN * 4;
-  using FragmentsA = Fragments<kType, kMajorA, kTileM, kTileK, kWarpM>;
-  using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kWarpN>;
+  using FragmentsA = Fragments<kType, kMajorA, kTileM, kTileK, kWarpM, true>;
+  using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kWarpN, false>;
   static constexpr int kBytesA = FragmentsA::Tile::kBytes;
   static constexpr int kStageBytes = kBytesA + FragmentsB::Tile::kBytes;
   static constexpr int kSteps = FragmentsA::kSteps / kWarpsK;
@@ -44,31 +44,46 @@ struct MmaMainloop {
 #pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) {
       if (i < count) {
-        const unsigned slot = shared + i * kStageBytes;
-        a.start(slot);
-        b.start(slot + kBytesA);
-        a.finish(slot);
-        b.finish(slot + kBytesA);
+        const unsigned to = shared + i * kStageBytes;
+        if (i == 0) {
+          a.start_last(to, count);
+          b.start_last(to + kBytesA, count);
+        } else {
+          a.start(to);
+          b.start(to + kBytesA);
+        }
+        a.finish(to);
+        b.finish(to + kBytesA);
       }
       copy_commit();
     }
     clear();
-    FragmentsA fragments_a[2];
-    FragmentsB fragments_b[2];
+    FragmentsA a0, a1;
+    FragmentsB b0, b1;
     unsigned slot = shared;
     unsigned free_slot = shared + (kStages - 1) * kStageBytes;
     const unsigned end = shared + kStages * kStageBytes;
     copy_wait<kStages - 2>();
     __syncthreads();
-    fragments_a[0].load(slot + part_a, row_m, 0, lane);
-    fragments_b[0].load(slot + part_b, row_n, 0, lane);
+    a0.load(slot + part_a, row_m, 0, lane);
+    b0.load(slot + part_b, row_n, 0, lane);
 
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
       const bool more = i + kStages - 1 < count;
 #pragma unroll
-      for (int step = 0; step < kSteps; ++step) {
-        if (step == kSteps - 1) {
+      for (int step = 0; step < kSteps; step += 2) {
+        a1.load(slot + part_a, row_m, step + 1, lane);
+        b1.load(slot + part_b, row_n, step + 1, lane);
+        if (step == 0) {
+          if (more) {
+            a.start(free_slot);
+            b.start(free_slot + kBytesA);
+          }
+          copy_commit();
+        }
+        multiply_all(a0, b0);
+        if (step == kSteps - 2) {
           if (more) {
             a.finish(free_slot);
             b.finish(free_slot + kBytesA);
@@ -78,17 +93,10 @@ struct MmaMainloop {
           copy_wait<kStages - 2>();
           __syncthreads();
         }
-        const int next = (step + 1) % kSteps;
-        fragments_a[(step + 1) % 2].load(slot + part_a, row_m, next, lane);
-        fragments_b[(step + 1) % 2].load(slot + part_b, row_n, next, lane);
-        if (step == 0) {
-          if (more) {
-            a.start(free_slot);
-            b.start(free_slot + kBytesA);
-          }
-          copy_commit();
-        }
-        multiply_all(fragments_a[step % 2], fragments_b[step % 2]);
+        const int next = (step + 2) % kSteps;
+        a0.load(slot + part_a, row_m, next, lane);
+        b0.load(slot + part_b, row_n, next, lane);
+        multiply_all(a1, b1);
       }
     }
     copy_wait<0>();
@@ -151,8 +159,9 @@ struct MmaMainloop {
       for (int j = 0; j < kBlocksN; ++j) {
         // Back and forth, so that neighbouring products share a fragment of B in the reuse cache.
         const int column = i % 2 == 0 ? j : kBlocksN - 1 - j;
-        multiply<kType>(acc[i][column], a.x[2 * i][0], a.x[2 * i + 1][0], a.x[2 * i][1],
-                        a.x[2 * i + 1][1], b.x[column][0], b.x[column][1]);
+        const int high = 2 * (column % 2);
+        multiply<kType>(acc[i][column], a.x[i][0], a.x[i][1], a.x[i][2], a.x[i][3],
+                        b.x[column / 2][high], b.x[column / 2][high + 1]);
       }
     }
   }

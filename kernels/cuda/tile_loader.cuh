@@ -46,13 +46,18 @@ class TileLoader {
     chunk_ = chunk;
   }
 
-  /// Begins to fetch the next k-tile; asynchronous copies go straight to the tile at `shared`.
-  __device__ __forceinline__ void start(unsigned shared) {
-    const char* from = from_;
-    const int elements = min(max(elements_left_, 0), kPerChunk);
+  /// Begins to fetch the last of `count` k-tiles that start where the loader stands, and stays
+  /// there. It comes first because only it may reach past the end of K: the others, in the loop,
+  /// then need no check along K.
+  __device__ __forceinline__ void start_last(unsigned shared, int count) {
+    const int before = (count - 1) * kTileK;
+    const int k_left = (kMajor == kAlongK ? elements_left_ : lines_left_) - before;
+    const int elements = min(max(kMajor == kAlongK ? k_left : elements_left_, 0), kPerChunk);
+    const int lines = kMajor == kAlongK ? lines_left_ : k_left;
+    const char* from = from_ + (count - 1) * advance_;
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      const int valid = i * kLineStep < lines_left_ ? elements : 0;
+      const int valid = i * kLineStep < lines ? elements : 0;
       if constexpr (kBytes == 0) {
         gather(fetched_[i], from, valid);
       } else if (inside(i)) {
@@ -60,8 +65,29 @@ class TileLoader {
       }
       from += line_step_;
     }
+  }
+
+  /// Begins to fetch the next k-tile, all of it within K. A copy that begins within the operand's
+  /// rows is made as a whole: rows past the end give outputs that are never stored.
+  __device__ __forceinline__ void start(unsigned shared) {
+    const char* from = from_;
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i) {
+      const bool valid = kMajor == kAlongK ? i * kLineStep < lines_left_ : elements_left_ > 0;
+      if constexpr (kBytes == 0) {
+        const int rows = kMajor == kAlongK ? kPerChunk : min(elements_left_, kPerChunk);
+        gather(fetched_[i], from, valid ? rows : 0);
+      } else if (inside(i)) {
+        const unsigned to = shared + Tile::offset(line_ + i * kLineStep, chunk_);
+#pragma unroll
+        for (int done = 0; done < 16; done += kBytes) {
+          const bool piece = kMajor == kAlongK || done / kSize < elements_left_;
+          copy_async_if<kBytes>(to + done, from + done, valid && piece);
+        }
+      }
+      from += line_step_;
+    }
     from_ += advance_;
-    (kMajor == kAlongK ? elements_left_ : lines_left_) -= kTileK;
   }
 
   /// Puts what came through registers into the tile at `shared`.
@@ -114,7 +140,7 @@ class TileLoader {
   const char* from_;
   long long line_step_, advance_, element_stride_;
   int line_, chunk_;
-  int lines_left_, elements_left_;  // from this thread's first chunk of the next k-tile on
+  int lines_left_, elements_left_;  // from this thread's first chunk of the first k-tile on
   Words<16> fetched_[kBytes == 0 ? kCopies : 1];
 };
 

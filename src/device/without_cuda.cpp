@@ -1,5 +1,7 @@
 // Stands in for src/device/cuda/ in a build without the CUDA half.
+#include "device/cuda/calibration.hpp"
 #include "device/cuda/devices.hpp"
+#include "device/cuda/nvml.hpp"
 #include "device/workspace.hpp"
 #include <gemwright/errors.hpp>
 
@@ -20,6 +22,14 @@ std::optional<Device> known_device(std::string_view /*slug*/) {
 
 std::vector<std::string> known_slugs() {
   return {};
+}
+
+Device calibrated(const Device& device, bool /*again*/) {
+  return device;
+}
+
+double sm_clock_ghz(int /*ordinal*/) {
+  return 0;
 }
 
 }  // namespace gemwright::cuda

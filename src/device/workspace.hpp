@@ -1,9 +1,9 @@
 // Workspace memory of a device's streams.
 #pragma once
 
-#include <cstddef>
-
 #include <gemwright/device.hpp>
+
+#include <cstddef>
 
 namespace gemwright::device {
 

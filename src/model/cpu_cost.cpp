@@ -3,15 +3,174 @@
 #include "model/cpu_rates.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gemwright::model {
 namespace {
+
+// Fitted to exhaustive measurements (bench/regret); seconds unless said otherwise.
+constexpr double kTileCall = 25e-9;        // one micro-kernel call: arguments, dispatch, loop start
+constexpr double kTileStore = 1.2e-9;      // a vector of the tile through the epilogue
+constexpr double kTileReload = 0.5e-9;     // a vector of the tile out of and into its buffer
+constexpr double kPackCopy = 0.10e-9;      // an element, rows lying side by side
+constexpr double kPackTranspose = 0.2e-9;  // an element, turned in registers
+constexpr double kReduce = 3e-9;           // a sum of the lanes of one accumulator
+constexpr double kOverlap = 0.3;           // of the shorter of math and memory that is not hidden
+constexpr double kInPlace = 0.6;           // of the memory rate, reading pieces of rows
+constexpr double kMathEfficiency = 0.93;   // of the multiply-add rate in the inner loop
+constexpr double kLatencySlots = 8;        // multiply-adds in flight that hide their latency
 
 // What oneDNN reaches with plain weights, as measured on Emerald Rapids and Zen 4.
 constexpr double kVendorMath = 0.75;
 constexpr double kVendorMemory = 0.8;
 
+constexpr double kPanelColumns = 16;
+
+double as_double(std::int64_t value) {
+  return static_cast<double>(value);
+}
+
+double ceil_div(double value, double by) {
+  return std::ceil(value / by);
+}
+
+// Bytes/s of one core reading data of so many bytes over and over.
+double cached_rate(const CpuProfile& cpu, double bytes) {
+  // A block at the size of its cache is partly gone when it is needed again.
+  constexpr double kUsable = 0.75;
+  const double l1 = 2 * cpu.l2_bytes_per_s;
+  if (bytes <= kUsable * static_cast<double>(cpu.l1_bytes)) return l1;
+  if (bytes <= kUsable * static_cast<double>(cpu.l2_bytes)) return cpu.l2_bytes_per_s;
+  return cpu.l3_bytes_per_s;
+}
+
+// Memory rate of one of the threads that are at work.
+double memory_rate(const CpuProfile& cpu, int threads) {
+  return dram_bytes_per_s(cpu, threads) / threads;
+}
+
+// Cells that the busiest thread computes, over an even share.
+double imbalance(const CpuWork& work, double cells) {
+  const double even = cells / work.threads;
+  return ceil_div(cells, work.threads) / even;
+}
+
+double overlapped(double a, double b) {
+  return std::max(a, b) + kOverlap * std::min(a, b);
+}
+
+// Writes and, where there is one, reads of the partial sums of a split K.
+double reduction(const CpuProfile& cpu, const CpuWork& work) {
+  if (work.split == 1) return 0;
+  const double bytes = as_double(work.m) * as_double(work.n) * 4 * work.split;
+  return 2 * bytes / (cpu.l3_bytes_per_s * work.threads) + cpu.fork_join_s;
+}
+
+Estimate estimate(double math, double memory, double overhead, double waves) {
+  Estimate result;
+  result.us = 1e6 * ((overlapped(math, memory)) * waves + overhead);
+  result.bound = math > memory ? Bound::math : Bound::memory;
+  if (waves > 1.25) result.bound = Bound::waves;
+  if (overhead > std::max(math, memory)) result.bound = Bound::overhead;
+  return result;
+}
+
 }  // namespace
+
+Estimate cpu_blocked_cost(const CpuProfile& cpu, const BlockedWork& w) {
+  const double m = as_double(w.m);
+  const double n = ceil_div(as_double(w.n), kPanelColumns) * kPanelColumns;
+  const double depth_all = as_double(std::max<std::int64_t>(w.k, 1)) / w.split;
+  const double row_blocks = ceil_div(m, as_double(w.rows_block));
+  const double cell_rows = m / row_blocks / as_double(w.cells_m);
+  const double cell_columns = n / as_double(w.cells_n);
+  const double cells = row_blocks * as_double(w.batch * w.cells_m * w.cells_n) * w.split;
+  const double depth = std::min(depth_all, as_double(w.depth_block));
+  const double depths = ceil_div(depth_all, depth);
+
+  // Register tiles are evened out within the cell.
+  const double tiles_m = ceil_div(cell_rows, as_double(w.rows));
+  const double rows = cell_rows / tiles_m;
+  const double block_columns = std::min(cell_columns, as_double(w.columns_block));
+  const double tiles_n = ceil_div(block_columns, as_double(w.columns));
+  const double panels = block_columns / tiles_n / kPanelColumns;
+  const double tiles = tiles_m * tiles_n * (cell_columns / block_columns);
+
+  // The inner loop, in multiply-adds of a panel: the units issue two each cycle, as do the loads.
+  const double slot = 2 * kPanelColumns / (w.flops_per_s * kMathEfficiency);
+  const double multiply = rows * panels + w.widening * panels;
+  const double step = std::max({multiply, rows + panels, kLatencySlots});
+  const double spill = depths > 1 ? 2 * (depths - 1) * kTileReload : 0;
+  const double tile_vectors = rows * panels;
+  const double tile_time =
+      step * slot * depth_all + kTileCall * depths + tile_vectors * (kTileStore + spill);
+
+  // A is read again for every column of tiles; B once, and again by tiles further down.
+  const double a_bytes = rows * depth * w.packed_a;
+  const double a_rate = cached_rate(cpu, cell_rows * depth * w.packed_a);
+  const double b_bytes = panels * kPanelColumns * depth * w.packed_b;
+  const double again = (tiles_m - 1) / tiles_m;
+  const double b_block = w.pack_b ? block_columns * depth * w.packed_b : b_bytes;
+  const double b_first = w.pack_b ? b_bytes / cached_rate(cpu, b_block) / tiles_m : 0;
+  const double b_again = again * b_bytes / cached_rate(cpu, b_bytes);
+  const double tile_stream = depths * (a_bytes / a_rate + b_first + b_again);
+
+  const double compute = tiles * overlapped(tile_time, tile_stream);
+
+  // B from memory: for every block and row of cells again, though only the first time cold.
+  const double b_cell = cell_columns * depth_all * w.bytes_b;
+  const double d_cell = cell_rows * cell_columns * w.bytes_d;
+  const double rate = memory_rate(cpu, w.threads) * (w.rows_of_b ? kInPlace : 1);
+  const double memory = b_cell / rate + d_cell / memory_rate(cpu, w.threads);
+
+  double math = compute;
+  double packing = 0;
+  if (w.pack_b) {
+    const double element = w.transpose_b ? kPackTranspose : kPackCopy;
+    packing = cell_columns * depth_all * element;
+  }
+  const double shares = cells / w.threads;
+  const double a_pack = m * depth_all * w.split * kPackTranspose / w.threads;
+  const double regions = row_blocks * (w.threads > 1 ? 2 : 0);
+  const double overhead = a_pack + regions * cpu.fork_join_s + reduction(cpu, w);
+  // Packing waits for memory; the inner loop does not.
+  const double cell_time = w.pack_b ? math + overlapped(packing, memory) : overlapped(math, memory);
+  Estimate result;
+  result.us = 1e6 * (cell_time * shares * imbalance(w, cells) + overhead);
+  result.bound = math > memory ? Bound::math : Bound::memory;
+  if (imbalance(w, cells) > 1.25) result.bound = Bound::waves;
+  if (overhead > cell_time * shares) result.bound = Bound::overhead;
+  return result;
+}
+
+Estimate cpu_streaming_cost(const CpuProfile& cpu, const StreamingWork& w) {
+  const double m = as_double(w.m);
+  const double n = as_double(w.n);
+  const double k = as_double(std::max<std::int64_t>(w.k, 1));
+  const double cells = as_double(w.batch * w.cells_m * w.cells_n) * w.split;
+  const double passes = ceil_div(m / as_double(w.cells_m), as_double(w.rows));
+  const double rows = m / as_double(w.cells_m) / passes;
+  const double columns = as_double(w.columns);
+
+  // Per vector along K and group of columns.
+  const double slot = 2.0 * w.lanes / (w.flops_per_s * kMathEfficiency);
+  const double step =
+      std::max({rows * columns + w.widening * columns, rows + columns, kLatencySlots});
+  const double groups = n / as_double(w.cells_n) / columns * passes;
+  const double vectors = k / w.split / w.lanes;
+  const double math = groups * (vectors * step * slot + kTileCall + rows * columns * kReduce);
+
+  const double rate = memory_rate(cpu, w.threads);
+  const double bytes = n / as_double(w.cells_n) * k / w.split;
+  const double again = (passes - 1) * bytes * w.bytes_b / cpu.l2_bytes_per_s;
+  const double memory = bytes * w.bytes_b / rate + again +
+                        m / as_double(w.cells_m) * n / as_double(w.cells_n) * w.bytes_d / rate;
+  const double waves = imbalance(w, cells);
+  const double overhead =
+      m * k * kPackCopy + (w.threads > 1 ? cpu.fork_join_s : 0) + reduction(cpu, w);
+  const double shares = cells / w.threads;
+  return estimate(math * shares, memory * shares, overhead, waves);
+}
 
 Estimate cpu_vendor_cost(const Problem& problem, const CpuProfile& cpu, int threads) {
   // It always takes the dot products of bf16, also where they are the slower way.

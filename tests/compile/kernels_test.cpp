@@ -111,6 +111,10 @@ struct Target {
   std::string device;
 };
 
+void PrintTo(const Target& target, std::ostream* out) {
+  *out << target.family->name() << " " << target.device;
+}
+
 std::vector<Target> targets() {
   std::vector<Target> list;
   for (const Family* family : families::all()) {

@@ -18,6 +18,10 @@ struct Subject {
   DataType type;
 };
 
+void PrintTo(const Subject& subject, std::ostream* out) {
+  *out << subject.family->name() << " " << name(subject.type);
+}
+
 std::vector<Subject> subjects() {
   std::vector<Subject> result;
   for (const Family* family : families::all()) {

@@ -1,5 +1,6 @@
 #include "device/cpu/calibration.hpp"
 
+#include "device/constants_file.hpp"
 #include "device/cpu/measure.hpp"
 #include "files/files.hpp"
 #include "log/log.hpp"
@@ -7,11 +8,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <mutex>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace gemwright::cpu {
 namespace {
@@ -19,20 +18,15 @@ namespace {
 // Raised when a constant is measured otherwise or means something else.
 constexpr int kVersion = 1;
 
-struct Constant {
-  const char* name;
-  double CpuProfile::*value;
-};
-
-constexpr std::array kConstants = {
-    Constant{"f32_flops", &CpuProfile::f32_flops},
-    Constant{"bf16_flops", &CpuProfile::bf16_flops},
-    Constant{"dram_bytes_per_s_1", &CpuProfile::dram_bytes_per_s_1},
-    Constant{"dram_bytes_per_s_all", &CpuProfile::dram_bytes_per_s_all},
-    Constant{"l3_bytes_per_s", &CpuProfile::l3_bytes_per_s},
-    Constant{"l2_bytes_per_s", &CpuProfile::l2_bytes_per_s},
-    Constant{"fork_join_s", &CpuProfile::fork_join_s},
-};
+std::array<NamedConstant, 7> named_constants(CpuProfile& cpu) {
+  return {{{"f32_flops", &cpu.f32_flops},
+           {"bf16_flops", &cpu.bf16_flops},
+           {"dram_bytes_per_s_1", &cpu.dram_bytes_per_s_1},
+           {"dram_bytes_per_s_all", &cpu.dram_bytes_per_s_all},
+           {"l3_bytes_per_s", &cpu.l3_bytes_per_s},
+           {"l2_bytes_per_s", &cpu.l2_bytes_per_s},
+           {"fork_join_s", &cpu.fork_join_s}}};
+}
 
 // Memory read for a bandwidth, over all threads; enough that starting up does not show.
 constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;
@@ -66,28 +60,13 @@ std::filesystem::path calibration_path(const DeviceProfile& profile) {
 }
 
 std::string calibration_text(const DeviceProfile& profile) {
-  nlohmann::ordered_json json = {{"version", kVersion}, {"device", key_of(profile)}};
-  for (const Constant& constant : kConstants) {
-    json[constant.name] = profile.cpu.*constant.value;
-  }
-  return json.dump(1) + "\n";
+  CpuProfile cpu = profile.cpu;
+  return constants_text(kVersion, key_of(profile), named_constants(cpu));
 }
 
 bool parse_calibration(const std::string& text, DeviceProfile& profile) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("version", nlohmann::json()) != kVersion ||
-      json.value("device", nlohmann::json()) != key_of(profile)) {
-    return false;
-  }
-  CpuProfile cpu = profile.cpu;
-  for (const Constant& constant : kConstants) {
-    const auto value = json.find(constant.name);
-    if (value == json.end() || !value->is_number()) return false;
-    cpu.*constant.value = value->get<double>();
-    if (!std::isfinite(cpu.*constant.value) || cpu.*constant.value <= 0) return false;
-  }
-  cpu.calibrated = true;
-  profile.cpu = cpu;
+  if (!parse_constants(text, kVersion, key_of(profile), named_constants(profile.cpu))) return false;
+  profile.cpu.calibrated = true;
   return true;
 }
 

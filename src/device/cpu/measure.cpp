@@ -242,24 +242,27 @@ double cached_read_rate(const CpuFeatures& features, std::size_t bytes_each, int
   return static_cast<double>(bytes_each * passes) * threads / best;
 }
 
-double memory_read_rate(const CpuFeatures& features, std::size_t bytes_each, int threads) {
+void read_bytes(const CpuFeatures& features, const std::byte* data, std::size_t bytes) {
   const ReadLoop loop = read_loop(features);
+  // Four streams at once: one alone does not keep all of a core's line buffers busy.
+  constexpr std::size_t kPiece = 4096;
+  const std::size_t quarter = bytes / 4 / kPiece * kPiece;
+  for (std::size_t at = 0; at < quarter; at += kPiece) {
+    for (std::size_t stream = 0; stream < 4; ++stream) {
+      word_sink.store(loop(data + stream * quarter + at, kPiece), std::memory_order_relaxed);
+    }
+  }
+  word_sink.store(loop(data + 4 * quarter, bytes - 4 * quarter), std::memory_order_relaxed);
+}
+
+double memory_read_rate(const CpuFeatures& features, std::size_t bytes_each, int threads) {
   const auto made = buffers(bytes_each, threads);
   double best = 1e30;
   for (int trial = 0; trial < kTrials; ++trial) {
     for (const auto& buffer : made) flush(features, buffer->data(), buffer->bytes());
     best = std::min(best, timed(threads, [&](int i) {
                       const Buffer& buffer = *made[static_cast<std::size_t>(i)];
-                      // Four streams at once: one alone does not keep all of a core's line buffers
-                      // busy.
-                      constexpr std::size_t kPiece = 4096;
-                      const std::size_t quarter = buffer.bytes() / 4 / kPiece * kPiece;
-                      for (std::size_t at = 0; at < quarter; at += kPiece) {
-                        for (std::size_t stream = 0; stream < 4; ++stream) {
-                          word_sink.store(loop(buffer.data() + stream * quarter + at, kPiece),
-                                          std::memory_order_relaxed);
-                        }
-                      }
+                      read_bytes(features, buffer.data(), buffer.bytes());
                     }));
   }
   return static_cast<double>(bytes_each) * threads / best;

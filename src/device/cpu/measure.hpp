@@ -15,6 +15,9 @@ double math_rate(const CpuFeatures& features, bool bf16, int threads);
 /// and over after one pass that warms the caches.
 double cached_read_rate(const CpuFeatures& features, std::size_t bytes_each, int threads);
 
+/// Reads all of it, as fast as one core can. For timing by the caller.
+void read_bytes(const CpuFeatures& features, const std::byte* data, std::size_t bytes);
+
 /// Bytes/s that `threads` threads read together from memory: the buffer's lines are flushed from
 /// all caches first, so that it may be small beside a cache that many machines share.
 double memory_read_rate(const CpuFeatures& features, std::size_t bytes_each, int threads);

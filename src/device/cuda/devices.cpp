@@ -1,5 +1,6 @@
 #include "device/cuda/devices.hpp"
 
+#include "device/cuda/calibration.hpp"
 #include "device/cuda/driver.hpp"
 #include "device/cuda/known_gpus.hpp"
 #include "device/profile.hpp"
@@ -89,7 +90,11 @@ Device device(int ordinal) {
   const std::lock_guard lock(mutex);
   if (profiles.size() < static_cast<std::size_t>(count)) profiles.resize(count);
   auto& profile = profiles[ordinal];
-  if (profile == nullptr) profile = std::make_shared<const DeviceProfile>(detect(ordinal));
+  if (profile == nullptr) {
+    auto detected = std::make_shared<DeviceProfile>(detect(ordinal));
+    attach_calibration(*detected);
+    profile = std::move(detected);
+  }
   return {profile, ordinal, true};
 }
 

@@ -1,6 +1,7 @@
 // Own blocked, packed, threaded GEMM for CPUs.
 #include "families/family.hpp"
 
+#include "families/cpu_packed/cost.hpp"
 #include "families/cpu_packed/kernel.hpp"
 #include "families/cpu_packed/setup.hpp"
 #include <gemwright/errors.hpp>
@@ -12,14 +13,6 @@ namespace gemwright {
 namespace {
 
 using namespace cpu_packed;
-
-Bound estimate_one(const Problem& problem, const CpuProfile& cpu, const Setup& setup, double& us) {
-  const double math = problem.flops() / (cpu.f32_flops * setup.threads);
-  const double memory =
-      problem.bytes() / (setup.threads > 1 ? cpu.dram_bytes_per_s_all : cpu.dram_bytes_per_s_1);
-  us = std::max(math, memory) * 1e6;
-  return math > memory ? Bound::math : Bound::memory;
-}
 
 class Packed final : public Family {
  public:
@@ -49,8 +42,7 @@ class Packed final : public Family {
                 std::span<const Configuration> configurations,
                 std::span<Estimate> estimates) const override {
     for (std::size_t i = 0; i < configurations.size(); ++i) {
-      estimates[i].bound =
-          estimate_one(problem, device.profile().cpu, decode(configurations[i]), estimates[i].us);
+      estimates[i] = cost(problem, device.profile().cpu, decode(configurations[i]));
     }
   }
 

@@ -16,6 +16,13 @@ bool aligned(const Input& x, std::int64_t other_stride, int bytes) {
          (x.batch <= 1 || multiple(x.batch_stride));
 }
 
+// Copies along rows read on to a multiple of their size: that must still be within the line.
+bool padded(const Input& x, int bytes) {
+  if (x.major() == Major::along_k) return true;
+  const std::int64_t elements = bytes / size_bytes(x.type);
+  return x.rows % elements == 0 || x.k_stride >= tiles_of(x.rows, elements) * elements;
+}
+
 std::int64_t major_stride(const Input& x) {
   return x.major() == Major::along_k ? x.k_stride : x.row_stride;
 }
@@ -66,7 +73,7 @@ Major Input::major() const {
 int Input::copy_bytes() const {
   if (major_stride(*this) != 1) return 0;
   for (const int bytes : {16, 8, 4}) {
-    if (aligned(*this, other_stride(*this), bytes)) return bytes;
+    if (aligned(*this, other_stride(*this), bytes) && padded(*this, bytes)) return bytes;
   }
   return 0;
 }

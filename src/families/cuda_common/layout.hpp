@@ -32,8 +32,8 @@ struct Input {
 
   /// The dimension with the smaller stride; K where they are equal.
   Major major() const;
-  /// Largest of `sizes` bytes (0 last) that a copy along the major dimension may move at once: base
-  /// and other strides are multiples of it and the major stride is 1. 0 when none fits.
+  /// Bytes that a copy along the major dimension may move at once, 16, 8 or 4: base and other
+  /// strides are multiples of it, and the major stride is 1. 0 when none fits.
   int copy_bytes() const;
   /// Elements of the major dimension that a load may take at once; they divide its size too.
   int vector(int max_bytes) const;

@@ -20,21 +20,24 @@ enum Parameter { kTileM, kTileN, kTileK, kWarpsM, kWarpsN, kWarpsK, kStages, kSp
 constexpr std::array<std::string_view, 9> kParameters = {
     "tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "warps_k", "stages", "splits", "swap"};
 
-// Tiles that keep at most 128 accumulators a thread, and the warps that share one.
+// Tiles that keep at most 128 accumulators a thread, and the warps that share one. Several warps
+// along K make up for tiles too small for four.
 struct TileShape {
-  int m, n, warps_m, warps_n;
+  int m, n, warps_m, warps_n, warps_k;
 };
 constexpr std::array kTiles = {
-    TileShape{16, 64, 1, 4},   TileShape{16, 128, 1, 4},  TileShape{16, 256, 1, 4},
-    TileShape{32, 32, 2, 2},   TileShape{32, 64, 2, 2},   TileShape{32, 128, 1, 4},
-    TileShape{32, 256, 1, 4},  TileShape{64, 8, 4, 1},    TileShape{64, 16, 4, 1},
-    TileShape{64, 32, 4, 1},   TileShape{64, 64, 2, 2},   TileShape{64, 128, 2, 2},
-    TileShape{64, 256, 1, 4},  TileShape{128, 8, 4, 1},   TileShape{128, 8, 8, 1},
-    TileShape{128, 16, 4, 1},  TileShape{128, 32, 4, 1},  TileShape{128, 64, 2, 2},
-    TileShape{128, 96, 2, 2},  TileShape{128, 128, 2, 2}, TileShape{128, 128, 2, 4},
-    TileShape{128, 192, 2, 4}, TileShape{128, 256, 2, 4}, TileShape{256, 64, 4, 1},
-    TileShape{256, 128, 4, 2}, TileShape{32, 8, 2, 1},    TileShape{32, 16, 2, 1},
-    TileShape{96, 128, 2, 2},  TileShape{192, 128, 4, 2},
+    TileShape{16, 8, 1, 1, 4},    TileShape{16, 8, 1, 1, 8},    TileShape{16, 16, 1, 1, 4},
+    TileShape{16, 16, 1, 1, 8},   TileShape{16, 64, 1, 4, 1},   TileShape{16, 128, 1, 4, 1},
+    TileShape{16, 256, 1, 4, 1},  TileShape{32, 8, 1, 1, 4},    TileShape{32, 8, 2, 1, 4},
+    TileShape{32, 16, 1, 1, 4},   TileShape{32, 16, 2, 1, 4},   TileShape{32, 32, 2, 2, 1},
+    TileShape{32, 64, 2, 2, 1},   TileShape{32, 128, 1, 4, 1},  TileShape{32, 256, 1, 4, 1},
+    TileShape{64, 8, 4, 1, 1},    TileShape{64, 8, 4, 1, 2},    TileShape{64, 16, 4, 1, 1},
+    TileShape{64, 16, 4, 1, 2},   TileShape{64, 32, 4, 1, 1},   TileShape{64, 64, 2, 2, 1},
+    TileShape{64, 128, 2, 2, 1},  TileShape{64, 256, 1, 4, 1},  TileShape{96, 128, 2, 2, 1},
+    TileShape{128, 16, 4, 1, 1},  TileShape{128, 32, 4, 1, 1},  TileShape{128, 64, 2, 2, 1},
+    TileShape{128, 96, 2, 2, 1},  TileShape{128, 128, 2, 2, 1}, TileShape{128, 128, 2, 4, 1},
+    TileShape{128, 192, 2, 4, 1}, TileShape{128, 256, 2, 4, 1}, TileShape{192, 128, 4, 2, 1},
+    TileShape{256, 64, 4, 1, 1},  TileShape{256, 128, 4, 2, 1},
 };
 constexpr std::array kSplitCounts = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32};
 
@@ -59,12 +62,17 @@ struct View {
     return values[kStages] * (values[kTileM] + values[kTileN]) * values[kTileK] * element();
   }
   /// What the compiler needs, as compile tests show: accumulators, two fragments of each operand,
-  /// addresses; loads through registers on top.
+  /// addresses; loads through registers, and tf32 that lies across K, on top.
   int registers() const {
     const int fragments = 2 * (warp_m() + warp_n()) / 4;
-    const int fetched =
-        (a.copy_bytes() == 0 ? values[kTileM] : 0) + (b.copy_bytes() == 0 ? values[kTileN] : 0);
-    return accumulators() + fragments + 50 + fetched * values[kTileK] * element() / threads() / 4;
+    // Twice: elements before they are packed.
+    const int fetched = 2 * ((a.copy_bytes() == 0 ? values[kTileM] : 0) +
+                             (b.copy_bytes() == 0 ? values[kTileN] : 0));
+    const int wordwise =
+        element() == 4 && (a.major() == Major::along_rows || b.major() == Major::along_rows) ? 16
+                                                                                             : 0;
+    return accumulators() + fragments + 50 + wordwise +
+           fetched * values[kTileK] * element() / threads() / 4;
   }
 
   std::array<std::int32_t, kMaxParameters> values;
@@ -200,12 +208,17 @@ class CudaMma final : public CudaFamily {
                          const Device& device, const TileShape& tile, bool swap) {
     const bool small = tile.m * tile.n <= 64 * 64;
     const int element = size_bytes(problem.a.type);
-    for (const int line : {64, 128, 256}) {  // bytes of K in a tile
-      if (line == 256 && !small) continue;
-      for (const int stages : {3, 4, 6}) {
+    for (const int line : {64, 128, 256, 512, 1024}) {  // bytes of K in a tile
+      // A warp's part of K is a whole swizzle of 128 bytes, or two.
+      if (tile.warps_k > 1 ? line < 128 * tile.warps_k || line > 256 * tile.warps_k
+                           : line > (small ? 256 : 128)) {
+        continue;
+      }
+      for (const int stages : {3, 4, 6, 8}) {
         Configuration configuration;
-        configuration.values = {tile.m, tile.n, line / element, tile.warps_m, tile.warps_n, stages,
-                                1,      swap};
+        configuration.values = {tile.m,       tile.n,       line / element, tile.warps_m,
+                                tile.warps_n, tile.warps_k, stages,         1,
+                                swap};
         if (!builds(View(problem, configuration), device.profile().cuda)) continue;
         add_splits(found, problem, device, configuration);
       }

@@ -26,9 +26,9 @@ struct TileShape {
   int m, n, k, thread_m, thread_n;
 };
 constexpr std::array kTiles = {
-    TileShape{32, 64, 16, 4, 4},  TileShape{32, 128, 16, 4, 8},  TileShape{64, 64, 16, 4, 4},
-    TileShape{64, 128, 16, 4, 8}, TileShape{64, 128, 16, 8, 8},  TileShape{128, 64, 16, 8, 8},
-    TileShape{128, 128, 8, 8, 8}, TileShape{128, 128, 16, 8, 8},
+    TileShape{32, 64, 16, 4, 4},  TileShape{32, 128, 16, 4, 8}, TileShape{64, 64, 16, 4, 4},
+    TileShape{64, 128, 16, 4, 8}, TileShape{64, 128, 16, 8, 8}, TileShape{128, 64, 16, 8, 8},
+    TileShape{128, 128, 8, 8, 8},
 };
 constexpr std::array kSplitCounts = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 

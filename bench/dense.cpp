@@ -1,0 +1,231 @@
+// Dense GEMM on a GPU: own kernels and the vendor library's, cold weights, graph replay,
+// interleaved rounds in one process, no kernel overlapping its neighbour.
+//
+// For every shape: the best own kernel, what the tuner chooses among own and vendor ones, the
+// vendor's first choice, its best of 8, and the roofline floor. Then geometric means for each M.
+#include "model/rank.hpp"
+#include "support/options.hpp"
+#include "support/shapes.hpp"
+#include "tune/build.hpp"
+#include "tune/measure.hpp"
+#include "tune/validate.hpp"
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace gemwright::bench {
+namespace {
+
+struct Arguments {
+  Options options{.device = "cuda"};
+  std::vector<std::string> models = {"llama-3.1-8b", "llama-3.3-70b", "qwen3-32b", "flux.1-dev"};
+  std::vector<std::int64_t> m = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 2048, 4096, 8192};
+  std::vector<int> tp = {1, 4, 8};
+  std::string type = "bf16";
+  int own = 12;
+  double seconds = 540;
+  bool quick = false;
+  bool verbose = false;
+};
+
+using Clock = std::chrono::steady_clock;
+
+std::string label(const Candidate& candidate) {
+  return fmt::format("{}/{}", candidate.family->name(),
+                     candidate.family->configuration_name(candidate.configuration));
+}
+
+// Tensor parallelism is measured where it is used: on the 70B model.
+std::vector<Shape> shapes(const Arguments& arguments) {
+  std::vector<Shape> list;
+  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  const auto add = [&](const Shape& shape) {
+    if (seen.emplace(shape.n, shape.k).second) list.push_back(shape);
+  };
+  for (const std::string& model : arguments.models) {
+    for (const int tp : arguments.tp) {
+      if (tp > 1 && (model != "llama-3.3-70b" || arguments.quick)) continue;
+      for (const Shape& shape : shapes_of(model, Fusion::both, tp)) add(shape);
+    }
+  }
+  add({"square", "2048", 2048, 2048});
+  add({"square", "3072", 3072, 3072});
+  return list;
+}
+
+// One shape's kernels, built, checked and timed.
+class Race {
+ public:
+  Race(const Problem& problem, const Device& device, int own) : problem_(problem), device_(device) {
+    std::vector<Refusal> refusals;
+    candidates_ = model::prune(model::rank(problem, device, refusals), own);
+    if (candidates_.empty()) throw Unsupported("no family takes " + key(problem));
+  }
+
+  void run(Row& row) {
+    build();
+    const auto never = [] { return false; };
+    if (!tune::measure(problem_, device_, timed_, never)) {
+      throw Error("there is no memory to measure " + key(problem_));
+    }
+    report(row);
+  }
+
+  void print() const {
+    for (std::size_t i = 0; i < timed_.size(); ++i) {
+      fmt::print("    {:<60} predicted {:9.2f}  best {:9.2f}  median {:9.2f}  {} rounds\n",
+                 timed_[i].label, candidates_[who_[i]].estimate.us, tune::best(timed_[i].contender),
+                 tune::median(timed_[i].contender), timed_[i].contender.samples.size());
+    }
+  }
+
+ private:
+  void build() {
+    std::vector<const Candidate*> pointers;
+    for (const Candidate& candidate : candidates_) pointers.push_back(&candidate);
+    const auto built = tune::build_all(
+        problem_, device_, pointers, [] { return false; }, [](std::size_t) {});
+    const tune::Reference reference(problem_,
+                                    static_cast<int>(std::thread::hardware_concurrency()));
+    const auto testbed = tune::make_testbed(problem_, device_, {.copies = 1});
+    bool vendor_seen = false;
+    for (std::size_t i = 0; i < built.size(); ++i) {
+      const Candidate& candidate = candidates_[i];
+      std::string fault = built[i].failure;
+      if (built[i].kernel) {
+        fault = tune::validate(*built[i].kernel, problem_, *testbed, reference);
+      }
+      if (!fault.empty()) {
+        fmt::print("dropped {}: {}\n", label(candidate), fault);
+        continue;
+      }
+      const bool vendor = candidate.family->vendor();
+      timed_.push_back({.kernel = built[i].kernel,
+                        .label = label(candidate),
+                        .contender = {.always_final = vendor && !vendor_seen, .samples = {}},
+                        .failure = {}});
+      vendor_seen = vendor_seen || vendor;
+      who_.push_back(i);
+    }
+  }
+
+  void report(Row& row) const {
+    std::vector<tune::Contender> contenders;
+    std::vector<std::size_t> preference;
+    double own = 0;
+    double vendor_first = 0;
+    double vendor_best = 0;
+    const auto least = [](double& into, double us) {
+      if (us > 0 && (into == 0 || us < into)) into = us;
+    };
+    for (std::size_t i = 0; i < timed_.size(); ++i) {
+      contenders.push_back(timed_[i].contender);
+      preference.push_back(i);
+      const double us = tune::median(timed_[i].contender);
+      if (!candidates_[who_[i]].family->vendor()) {
+        least(own, us);
+      } else {
+        if (vendor_first == 0) vendor_first = us;
+        least(vendor_best, us);
+      }
+    }
+    const auto choice = tune::choose(contenders, preference, tune::policy_of(device_.kind()));
+    const auto set = [&](const char* name, double us) {
+      if (us > 0) row.us.emplace_back(name, us);
+    };
+    if (choice.index >= 0) {
+      const auto chosen = static_cast<std::size_t>(choice.index);
+      set("chosen", tune::median(contenders[chosen]));
+      row.kernel = timed_[chosen].label;
+    }
+    set("own", own);
+    set("vendor_first", vendor_first);
+    set("vendor_best", vendor_best);
+    set("floor", model::floor_us(problem_, device_));
+  }
+
+  Problem problem_;
+  Device device_;
+  std::vector<Candidate> candidates_;
+  std::vector<tune::Timed> timed_;
+  std::vector<std::size_t> who_;  // candidate of each timed kernel
+};
+
+void print_means(const Report& report, const Arguments& arguments) {
+  std::vector<std::vector<std::string>> rows;
+  for (const std::int64_t m : arguments.m) {
+    const auto here = [&](const Row& row) { return row.m == m; };
+    const auto mean = [&](const char* over, const char* of) {
+      return fmt::format("{:.3f}", report.geometric_mean(over, of, here));
+    };
+    rows.push_back({std::to_string(m), mean("vendor_first", "chosen"), mean("vendor_first", "own"),
+                    mean("vendor_best", "own"), mean("floor", "chosen")});
+  }
+  fmt::print("\nGeometric means\n");
+  print_table({"M", "first / chosen", "first / own", "best / own", "floor / chosen"}, rows);
+}
+
+int run(const Arguments& arguments) {
+  const Device device = Device::parse(arguments.options.device);
+  Report report("dense", device);
+  const auto start = Clock::now();
+  for (const Shape& shape : shapes(arguments)) {
+    for (const std::int64_t m : arguments.m) {
+      if (std::chrono::duration<double>(Clock::now() - start).count() > arguments.seconds) {
+        fmt::print("time is up: the rest is not measured\n");
+        print_means(report, arguments);
+        finish(report, arguments.options);
+        return 0;
+      }
+      const Problem problem =
+          canonical(Problem::linear(m, shape.n, shape.k, parse_data_type(arguments.type))).problem;
+      Row row = Row::of(problem);
+      row.model = shape.model;
+      row.role = shape.role;
+      row.m = m, row.n = shape.n, row.k = shape.k;
+      Race race(problem, device, arguments.own);
+      race.run(row);
+      if (arguments.verbose) {
+        fmt::print("{} {} {}\n", m, shape.n, shape.k);
+        race.print();
+      }
+      report.add(std::move(row));
+      report.sample_clock();
+    }
+  }
+  print_means(report, arguments);
+  finish(report, arguments.options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace gemwright::bench
+
+int main(int argc, char** argv) {
+  gemwright::bench::Arguments arguments;
+  CLI::App app("Own dense GEMM kernels beside the vendor library's, on a GPU");
+  arguments.options.add_to(app);
+  app.add_option("--models", arguments.models)->delimiter(',')->capture_default_str();
+  app.add_option("--m", arguments.m, "values of M")->delimiter(',')->capture_default_str();
+  app.add_option("--tp", arguments.tp, "GPUs that the 70B model is divided over")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--type", arguments.type)->capture_default_str();
+  app.add_option("--own", arguments.own, "own candidates a shape, the best predicted; 0: all")
+      ->capture_default_str();
+  app.add_option("--seconds", arguments.seconds, "stop after that")->capture_default_str();
+  app.add_flag("--quick", arguments.quick, "no tensor-parallel shapes");
+  app.add_flag("--verbose", arguments.verbose, "every candidate's times");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return gemwright::bench::run(arguments);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_dense: {}\n", error.what());
+    return 1;
+  }
+}

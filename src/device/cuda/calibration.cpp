@@ -1,0 +1,176 @@
+#include "device/cuda/calibration.hpp"
+
+#include "device/constants_file.hpp"
+#include "device/cuda/launch.hpp"
+#include "device/cuda/memory.hpp"
+#include "files/files.hpp"
+#include "log/log.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <mutex>
+
+#include <fmt/format.h>
+
+namespace gemwright::cuda {
+namespace {
+
+// Raised when a constant is measured otherwise or means something else.
+constexpr int kVersion = 1;
+
+constexpr int kThreads = 256;
+constexpr int kUnroll = 4;
+constexpr int kRounds = 5;
+
+std::array<NamedConstant, 4> named_constants(CudaProfile& gpu) {
+  return {{{"launch_s", &gpu.launch_s},
+           {"memory_bytes_per_s", &gpu.memory_bytes_per_s},
+           {"l2_bytes_per_s", &gpu.l2_bytes_per_s},
+           {"memory_latency_s", &gpu.memory_latency_s}}};
+}
+
+std::string key_of(const DeviceProfile& profile) {
+  return Device(std::make_shared<DeviceProfile>(profile), 0, true).key();
+}
+
+std::filesystem::path path_of(const DeviceProfile& profile) {
+  return files::cache_folder() / "calibration" / (profile.slug + ".json");
+}
+
+// The kernels of calibrate.cu on one device, and the memory that they read.
+class Bench {
+ public:
+  explicit Bench(const Device& device)
+      : gpu_(device.profile().cuda),
+        ordinal_(device.ordinal()),
+        stream_(ordinal_),
+        start_(ordinal_),
+        end_(ordinal_) {
+    const auto compiled =
+        compile::compile({"calibrate.cu",
+                          fmt::format("constexpr int kThreads = {};\nconstexpr int kUnroll = {};\n",
+                                      kThreads, kUnroll),
+                          "read_kernel", gpu_.sm, false});
+    empty_ = LoadedKernel::load(device, compiled, "empty_kernel", 0);
+    read_ = LoadedKernel::load(device, compiled, "read_kernel", 0);
+    chase_ = LoadedKernel::load(device, compiled, "chase_kernel", 0);
+    // Far beyond L2, so that what is left of the last pass does not count.
+    bytes_ = std::min<std::size_t>(16 * gpu_.l2_bytes, gpu_.memory_bytes / 4);
+    memory_ = Buffer(ordinal_, bytes_ + 256);
+    const CurrentContext current(ordinal_);
+    check(driver().memset_bytes(memory_.address(), 0, memory_.bytes(), stream_.handle()),
+          "cuMemsetD8Async");
+  }
+
+  /// From the begin of a kernel to the begin of the next, inside a graph.
+  double launch_seconds() {
+    constexpr int kKernels = 200;
+    const LaunchShape shape{.grid = {static_cast<unsigned>(gpu_.multiprocessors), 1, 1},
+                            .threads = kThreads};
+    return best([&] {
+             for (int i = 0; i < kKernels; ++i) empty_->launch(shape, nullptr, stream());
+           }) /
+           kKernels;
+  }
+
+  double memory_rate() {
+    return static_cast<double>(bytes_) / best([&] { read(bytes_, 1); });
+  }
+
+  /// An eighth of L2, read often: the far half of L2 is read as well as the near one.
+  double l2_rate() {
+    constexpr int kPasses = 64;
+    const std::size_t bytes = gpu_.l2_bytes / 8;
+    return static_cast<double>(bytes) * kPasses / best([&] { read(bytes, kPasses); });
+  }
+
+  double memory_latency() {
+    constexpr int kSteps = 2000;
+    const void* data = memory_.data();
+    void* out = result();
+    auto words = static_cast<unsigned>(bytes_ / 4);
+    // Every load in a page and a cache line of its own.
+    auto stride = static_cast<unsigned>(words / kSteps / 2);
+    int steps = kSteps;
+    void* arguments[] = {&data, &words, &stride, &steps, &out};
+    return best([&] { chase_->launch({.threads = 1}, arguments, stream()); }) / kSteps;
+  }
+
+ private:
+  Stream stream() const { return {stream_.handle()}; }
+  void* result() const { return static_cast<char*>(memory_.data()) + bytes_; }
+
+  void read(std::size_t bytes, int passes) {
+    const void* data = memory_.data();
+    void* out = result();
+    auto count = static_cast<long long>(bytes / 16);
+    void* arguments[] = {&data, &count, &passes, &out};
+    const auto grid = static_cast<unsigned>(8 * gpu_.multiprocessors);
+    read_->launch({.grid = {grid, 1, 1}, .threads = kThreads}, arguments, stream());
+  }
+
+  // Least time of a few replays of what `record` enqueues.
+  template <typename Record>
+  double best(Record&& record) {
+    const Graph graph(ordinal_, stream_, record);
+    graph.launch(stream_);
+    double seconds = 1e9;
+    for (int round = 0; round < kRounds; ++round) {
+      start_.record(stream_);
+      graph.launch(stream_);
+      end_.record(stream_);
+      seconds = std::min(seconds, Event::seconds_between(start_, end_));
+    }
+    return seconds;
+  }
+
+  const CudaProfile& gpu_;
+  int ordinal_;
+  OwnStream stream_;
+  Event start_;
+  Event end_;
+  std::shared_ptr<const LoadedKernel> empty_, read_, chase_;
+  std::size_t bytes_ = 0;
+  Buffer memory_;
+};
+
+void measure(const Device& device, CudaProfile& gpu) {
+  Bench bench(device);
+  gpu.launch_s = bench.launch_seconds();
+  gpu.memory_bytes_per_s = bench.memory_rate();
+  gpu.l2_bytes_per_s = bench.l2_rate();
+  gpu.memory_latency_s = bench.memory_latency();
+  gpu.calibrated = true;
+}
+
+}  // namespace
+
+bool attach_calibration(DeviceProfile& profile) {
+  const auto text = files::read(path_of(profile));
+  if (!text) return false;
+  if (!parse_constants(*text, kVersion, key_of(profile), named_constants(profile.cuda))) {
+    log::info("the calibration in {} is not of this GPU and version", path_of(profile).string());
+    return false;
+  }
+  profile.cuda.calibrated = true;
+  return true;
+}
+
+Device calibrated(const Device& device, bool again) {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  auto profile = std::make_shared<DeviceProfile>(device.profile());
+  if (again || !attach_calibration(*profile)) {
+    try {
+      measure(device, profile->cuda);
+      files::write_atomically(path_of(*profile), constants_text(kVersion, key_of(*profile),
+                                                                named_constants(profile->cuda)));
+    } catch (const Error& error) {
+      log::warn("{} is not calibrated, or that is not kept: {}", device.name(), error.what());
+    }
+  }
+  return {std::move(profile), device.ordinal(), device.present()};
+}
+
+}  // namespace gemwright::cuda

@@ -1,0 +1,130 @@
+// Kernels of every CUDA family compile for every architecture, without spills or warnings. Needs
+// NVRTC, but no GPU.
+#include "compile/nvrtc.hpp"
+#include "device/profile.hpp"
+#include "support/build_ahead.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::test {
+namespace {
+
+struct Subject {
+  const CudaFamily* family;
+  std::string device;
+};
+
+std::vector<Subject> subjects() {
+  std::vector<Subject> result;
+  for (const Family* family : families::all()) {
+    const auto* compiled = dynamic_cast<const CudaFamily*>(family);
+    if (compiled == nullptr) continue;
+    for (const char* device : {"a100-40gb", "a10g", "l40s", "h200"}) {
+      result.push_back({compiled, device});
+    }
+  }
+  return result;
+}
+
+// All majors, alignments and types; large, so that every tile is listed, and small, for the
+// kernels of few rows.
+std::vector<Problem> problems() {
+  std::vector<Problem> result;
+  for (const std::int64_t m : {1, 16, 64, 4096}) {
+    for (const DataType type : {DataType::bf16, DataType::f16, DataType::f32}) {
+      result.push_back(Problem::linear(m, 4096, 4096, type));
+      result.push_back(Problem::mm(m, 4096, 4096, type));
+      result.back().allow_tf32 = type == DataType::f32;
+    }
+    Problem odd = Problem::mm(m, 4095, 4097, DataType::bf16);
+    odd.a.alignment = odd.b.alignment = odd.d.alignment = 2;
+    result.push_back(odd);
+    Problem transposed = Problem::linear(m, 4096, 4096, DataType::bf16);
+    transposed.a = {.type = DataType::bf16, .row_stride = 1, .col_stride = m};
+    transposed.c = transposed.d;
+    transposed.beta = 1;
+    transposed.bias = Bias::per_column;
+    result.push_back(canonical(transposed).problem);
+  }
+  return result;
+}
+
+// Distinct sources, the list thinned to `most`.
+std::vector<compile::Source> sources_of(const CudaFamily& family, const Device& device,
+                                        std::size_t most) {
+  std::vector<compile::Source> all;
+  std::set<std::string> seen;
+  for (const Problem& problem : problems()) {
+    if (family.refuse(problem, device)) continue;
+    for (const Configuration& configuration : family.configurations(problem, device)) {
+      compile::Source source = family.source(problem, device, configuration);
+      if (seen.insert(source.file + source.preamble).second) all.push_back(std::move(source));
+    }
+  }
+  std::vector<compile::Source> some;
+  const std::size_t step = std::max<std::size_t>(1, all.size() / most);
+  for (std::size_t i = step / 2; i < all.size(); i += step) some.push_back(all[i]);
+  return some;
+}
+
+class CudaCompile : public testing::TestWithParam<Subject> {};
+
+TEST_P(CudaCompile, NoSpillsNoWarnings) {
+  std::string why;
+  if (compile::nvrtc_version(&why).empty()) GTEST_SKIP() << why;
+  const auto& [family, slug] = GetParam();
+  constexpr std::size_t kMost = 20;
+  const auto sources = sources_of(*family, Device::parse(slug), kMost);
+  if (sources.empty()) GTEST_SKIP() << family->name() << " has no kernel for " << slug;
+  build_ahead(sources);
+  for (const auto& source : sources) {
+    const auto compiled = compile::compile(source);
+    EXPECT_EQ(compiled.report.spill_bytes, 0) << source.file << "\n" << source.preamble;
+    EXPECT_EQ(compiled.report.log, "") << source.file << "\n" << source.preamble;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CudaCompile, testing::ValuesIn(subjects()),
+                         [](const auto& subject) {
+                           std::string text(subject.param.family->name());
+                           text += "_" + subject.param.device;
+                           std::replace(text.begin(), text.end(), '-', '_');
+                           return text;
+                         });
+
+class CudaConfigurations : public testing::TestWithParam<Subject> {};
+
+TEST_P(CudaConfigurations, AreNamedOnceAndSurviveJson) {
+  const auto& [family, slug] = GetParam();
+  const Device device = Device::parse(slug);
+  for (const Problem& problem : problems()) {
+    if (family->refuse(problem, device)) continue;
+    const auto list = family->configurations(problem, device);
+    EXPECT_FALSE(list.empty()) << key(problem);
+    std::vector<Estimate> estimates(list.size());
+    family->estimate(problem, device, list, estimates);
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string name = family->configuration_name(list[i]);
+      EXPECT_TRUE(names.insert(name).second) << name;
+      EXPECT_EQ(families::from_json(*family, families::to_json(*family, list[i])), list[i]);
+      EXPECT_GT(estimates[i].us, 0) << name;
+      EXPECT_LT(estimates[i].us, 1e7) << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CudaConfigurations, testing::ValuesIn(subjects()),
+                         [](const auto& subject) {
+                           std::string text(subject.param.family->name());
+                           text += "_" + subject.param.device;
+                           std::replace(text.begin(), text.end(), '-', '_');
+                           return text;
+                         });
+
+}  // namespace
+}  // namespace gemwright::test
