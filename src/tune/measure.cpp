@@ -4,9 +4,12 @@
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <new>
 #include <optional>
+#include <thread>
+#include <utility>
 
 namespace gemwright::tune {
 namespace {
@@ -17,13 +20,20 @@ struct Sampling {
   double sample_s;   // long against the timer's resolution and against what interrupts take
   int probe_runs;
   int most_runs;
+  // Between kernels of two families on a CPU: idle threads of OpenMP spin for up to 15 ms (libgomp
+  // on cores with a slow pause instruction) and would take a core from the next kernel's.
+  std::chrono::milliseconds settle;
 };
 
 Sampling sampling_of(DeviceKind kind) {
   if (kind == DeviceKind::cuda) {
-    return {.warm_up_s = 0.2, .sample_s = 0.0015, .probe_runs = 8, .most_runs = 512};
+    return {.warm_up_s = 0.2, .sample_s = 0.0015, .probe_runs = 8, .most_runs = 512, .settle = {}};
   }
-  return {.warm_up_s = 0.05, .sample_s = 0.0015, .probe_runs = 1, .most_runs = 100'000};
+  return {.warm_up_s = 0.05,
+          .sample_s = 0.0015,
+          .probe_runs = 1,
+          .most_runs = 100'000,
+          .settle = std::chrono::milliseconds(20)};
 }
 
 // Fewer copies when memory is short: warm weights are better than no measurement.
@@ -42,6 +52,16 @@ std::unique_ptr<Testbed> testbed_within_memory(const Problem& problem, const Dev
   return nullptr;
 }
 
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 class Sampler {
  public:
   Sampler(Testbed& testbed, std::vector<Timed>& kernels, const Sampling& sampling)
@@ -49,33 +69,31 @@ class Sampler {
 
   // Runs everybody in turn until the device is warm; this also tells how long each takes.
   void warm_up(const std::function<bool()>& stop) {
-    double spent = 0;
+    const Stopwatch spent;
     do {
-      double round = 0;
       for (std::size_t i = 0; i < kernels_.size() && !stop(); ++i) {
         const auto seconds = guarded(i, [&] {
           if (!prepared_[i].rotation) prepare(i, sampling_.probe_runs);
           return prepared_[i].rotation->seconds();
         });
         if (!seconds) continue;
-        round += *seconds;
         Prepared& prepared = prepared_[i];
         prepared.run_s = std::min(prepared.run_s, *seconds / sampling_.probe_runs);
       }
-      if (round == 0) break;
-      spent += round;
-    } while (spent < sampling_.warm_up_s);
+    } while (spent.seconds() < sampling_.warm_up_s && !stop());
     for (Prepared& prepared : prepared_) prepared.rotation.reset();
   }
 
   std::optional<SampleTime> operator()(std::size_t i) {
+    const Stopwatch spent;
     Prepared& prepared = prepared_[i];
     const auto seconds = guarded(i, [&] {
       if (!prepared.rotation) prepare(i, runs_for(prepared.run_s));
+      settle(i);
       return prepared.rotation->seconds();
     });
     if (!seconds) return std::nullopt;
-    return SampleTime{*seconds / prepared.runs * 1e6, *seconds};
+    return SampleTime{*seconds / prepared.runs * 1e6, spent.seconds()};
   }
 
  private:
@@ -93,6 +111,14 @@ class Sampler {
   void prepare(std::size_t i, int runs) {
     prepared_[i].rotation = testbed_.rotation(kernels_[i].kernel, runs);
     prepared_[i].runs = runs;
+  }
+
+  // Also wakes the kernel's own threads, by a run that is not timed.
+  void settle(std::size_t i) {
+    const Family* before = std::exchange(running_, kernels_[i].family);
+    if (sampling_.settle.count() == 0 || before == running_) return;
+    std::this_thread::sleep_for(sampling_.settle);
+    testbed_.run(*kernels_[i].kernel, true);
   }
 
   // A kernel that throws is out; the others go on.
@@ -113,6 +139,7 @@ class Sampler {
   std::vector<Timed>& kernels_;
   Sampling sampling_;
   std::vector<Prepared> prepared_;
+  const Family* running_ = nullptr;
 };
 
 }  // namespace
@@ -122,6 +149,7 @@ Policy policy_of(DeviceKind kind) {
   if (kind == DeviceKind::cuda) {
     policy.early_phase_s = 0.2;
     policy.final_phase_s = 0.6;
+    policy.noisy_phase_s = 1.5;
     policy.band = 0.02;
     policy.enough_noise = 0.005;
   }
@@ -129,7 +157,7 @@ Policy policy_of(DeviceKind kind) {
 }
 
 bool measure(const Problem& problem, const Device& device, std::vector<Timed>& kernels,
-             const std::function<bool()>& stop) {
+             const Policy& policy, const std::function<bool()>& stop) {
   const std::unique_ptr<Testbed> testbed = testbed_within_memory(problem, device);
   if (!testbed) return false;
   Sampler sampler(*testbed, kernels, sampling_of(device.kind()));
@@ -139,7 +167,7 @@ bool measure(const Problem& problem, const Device& device, std::vector<Timed>& k
   std::vector<Contender> contenders;
   for (const Timed& timed : kernels) contenders.push_back(timed.contender);
   const int rounds = run_rounds(
-      contenders, [&](std::size_t i) { return sampler(i); }, policy_of(device.kind()), stop);
+      contenders, [&](std::size_t i) { return sampler(i); }, policy, stop);
   for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].contender = contenders[i];
 
   log::info("{}: {} rounds over {} copies of the weights, clock {:.2f} to {:.2f} GHz", key(problem),

@@ -13,6 +13,7 @@ namespace gemwright::tune {
 
 /// A kernel to be timed, and what came of it.
 struct Timed {
+  const Family* family = nullptr;
   std::shared_ptr<const Kernel> kernel;
   std::string label;  // for the log
   Contender contender;
@@ -25,6 +26,6 @@ Policy policy_of(DeviceKind kind);
 /// Warms up by time, then runs the rounds. Returns
 /// false, with nothing timed, when there is no memory for the operands.
 bool measure(const Problem& problem, const Device& device, std::vector<Timed>& kernels,
-             const std::function<bool()>& stop);
+             const Policy& policy, const std::function<bool()>& stop);
 
 }  // namespace gemwright::tune

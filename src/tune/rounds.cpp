@@ -112,9 +112,13 @@ int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const P
   rounds.phase(policy.second_rounds, policy.early_phase_s, never);
   reject(contenders, policy.second_reject);
   const int before = rounds.count();
-  rounds.phase(policy.most_final_rounds, policy.final_phase_s, [&] {
+  const auto done = [&] {
     return rounds.count() - before >= policy.least_final_rounds && decided(contenders, policy);
-  });
+  };
+  rounds.phase(policy.most_final_rounds, policy.final_phase_s, done);
+  if (noise(contenders) > policy.band) {
+    rounds.phase(policy.most_final_rounds, policy.noisy_phase_s - policy.final_phase_s, done);
+  }
   return rounds.count();
 }
 
@@ -135,7 +139,7 @@ Choice choose(std::span<const Contender> contenders, std::span<const std::size_t
               const Policy& policy) {
   Choice choice;
   choice.noise = noise(contenders);
-  choice.band = std::clamp(choice.noise, policy.band, policy.widest_band);
+  choice.band = std::max(choice.noise, policy.band);
   const double limit = best_of_all(contenders) * (1 + choice.band);
   for (const std::size_t i : preference) {
     if (contenders[i].out || contenders[i].samples.empty()) continue;

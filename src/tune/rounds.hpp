@@ -20,9 +20,10 @@ struct Policy {
   /// Time spent on samples after which a phase ends early, with one round done at least.
   double early_phase_s = 0.7;
   double final_phase_s = 2.5;
-  /// Candidates within this of the best are its equals; more when the measurement is noisier.
+  /// The final phase lasts this long where the best times do not even repeat within the band.
+  double noisy_phase_s = 6;
+  /// Candidates within this of the best are its equals; the noise where that is more.
   double band = 0.03;
-  double widest_band = 0.08;
   /// Final rounds go on until the best times repeat within this.
   double enough_noise = 0.01;
 };

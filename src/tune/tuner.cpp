@@ -42,6 +42,7 @@ class Tuning {
   explicit Tuning(const Request& request)
       : request_(request),
         failures_(request.database, *request.problem, *request.device),
+        policy_(request.policy.value_or(policy_of(request.device->kind()))),
         start_(Clock::now()) {
     for (const Candidate& candidate : request.candidates) {
       result_.outcomes.push_back({candidate, nullptr, 0, 0, failures_.remembered(candidate)});
@@ -84,6 +85,7 @@ class Tuning {
 
   const Request& request_;
   Failures failures_;
+  Policy policy_;
   Clock::time_point start_;
   Result result_;
   std::vector<bool> right_;  // of the outcomes, once validated
@@ -152,6 +154,7 @@ void Tuning::measure() {
     const Outcome& outcome = result_.outcomes[i];
     const bool vendor = outcome.candidate.family->vendor();
     Timed& added = timed.emplace_back();
+    added.family = outcome.candidate.family;
     added.kernel = outcome.kernel;
     added.label = label(outcome.candidate);
     added.contender.always_final = vendor && !vendor_seen;
@@ -162,7 +165,8 @@ void Tuning::measure() {
   const int count = static_cast<int>(result_.outcomes.size());
   progress(count, fmt::format("measuring {} candidates", timed.size()));
   try {
-    if (tune::measure(*request_.problem, *request_.device, timed, [&] { return stop_after(1); })) {
+    if (tune::measure(*request_.problem, *request_.device, timed, policy_,
+                      [&] { return stop_after(1); })) {
       rank(timed, indices);
     }
   } catch (const std::exception& error) {
@@ -187,7 +191,7 @@ void Tuning::rank(std::vector<Timed>& timed, const std::vector<std::size_t>& ind
     preference.insert(incumbent ? preference.begin() : preference.end(), i);
     contenders.push_back(std::move(timed[i].contender));
   }
-  const Choice choice = choose(contenders, preference, policy_of(request_.device->kind()));
+  const Choice choice = choose(contenders, preference, policy_);
   result_.noise = choice.noise;
   if (choice.index < 0) return;
   result_.chosen = static_cast<int>(indices[static_cast<std::size_t>(choice.index)]);

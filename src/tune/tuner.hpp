@@ -3,10 +3,13 @@
 
 #include "model/rank.hpp"
 #include "store/database.hpp"
+#include "tune/rounds.hpp"
 #include <gemwright/planner.hpp>
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace gemwright::tune {
@@ -37,6 +40,8 @@ struct Request {
   double candidate_limit_s = 10;
   /// Index of the choice of before, when this tunes anew: it stays within the noise band. -1: none.
   int incumbent = -1;
+  /// How long to measure and what counts as equal; the kind of device's own when not given.
+  std::optional<Policy> policy;
   Progress progress;
   std::function<bool()> cancelled;
   store::Database* database = nullptr;  // failures are read from and remembered here; may be null

@@ -21,6 +21,8 @@ class TunerTest : public testing::Test {
     request.candidates = std::move(candidates);
     request.candidate_limit_s = 1;
     request.database = database_.get();
+    request.policy = Policy{
+        .first_rounds = 1, .second_rounds = 1, .least_final_rounds = 1, .most_final_rounds = 1};
     return request;
   }
   std::vector<store::Failure> failures() { return database_->failures(device_.key()); }
