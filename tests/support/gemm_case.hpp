@@ -84,7 +84,10 @@ class Fixture {
   Operands host_;
   Operands device_;
   std::vector<std::byte> expected_;  // D after the run, poison where nothing is written
-  std::vector<double> tolerance_;    // per element of D in (batch, row, col) order
+  // Per element of D in (batch, row, col) order: the result before it is rounded to D's type, and
+  // how far from it an element may be.
+  std::vector<double> exact_;
+  std::vector<double> tolerance_;
 };
 
 /// Workspace that a kernel wants, zeroed; lives as long as the Memory.
