@@ -9,6 +9,9 @@ namespace {
 // Packing less than this is not worth a parallel region.
 constexpr std::int64_t kSerialPacking = 1 << 16;
 constexpr int kStoreColumns = kMaxPanels * kPanel;
+constexpr std::int64_t kLine = 64;
+// Bytes ahead in a stream: beyond what the hardware's prefetcher covers by itself.
+constexpr std::int64_t kFurther = 2048;
 
 const char* element(const void* base, const Operand& operand, std::int64_t batch, std::int64_t row,
                     std::int64_t column) {
@@ -183,11 +186,79 @@ class Run {
     std::int64_t k = cell.k_begin;
     do {
       const std::int64_t k_end = std::min(cell.k_end, k + g_.depth_block);
+      const bool deeper = k_end < cell.k_end;
       const Panels panels =
           pack ? packed_panels(cell, begin, end, k, k_end - k, own) : direct_panels(cell, begin, k);
-      micro_tiles(cell, begin, end, a, panels, k, k_end, tiles);
+      const Region next =
+          pack ? next_source(cell, deeper ? begin : end, deeper ? k_end : cell.k_begin)
+               : next_panels(panels, cell, begin, end, k, k_end);
+      micro_tiles(cell, begin, end, a, panels, next, k, k_end, tiles);
       k = k_end;
     } while (k < cell.k_end);
+  }
+
+  // Memory that will be read soon: rows of so many bytes, `stride` bytes apart.
+  struct Region {
+    const char* address = nullptr;
+    std::ptrdiff_t stride = 0;
+    std::int64_t rows = 0;
+    std::int64_t row_bytes = 0;
+  };
+
+  // What the next block is packed from, where columns of B are contiguous along K. Rows of B are
+  // left to the hardware's prefetcher.
+  Region next_source(const Cell& cell, std::int64_t panel, std::int64_t k) const {
+    if (panel >= cell.panel_end || p_.b.row_stride != 1) return {};
+    const std::int64_t last = std::min(cell.panel_end, panel + g_.panels_block);
+    const int size = size_bytes(p_.b.type);
+    return {element(x_.b, p_.b, cell.batch, k, panel * kPanel), p_.b.col_stride * size,
+            std::min(p_.n, last * kPanel) - panel * kPanel,
+            std::min(g_.depth_block, cell.k_end - k) * size};
+  }
+
+  // The first packed panels after a block's. In place there are too many short rows.
+  Region next_panels(const Panels& panels, const Cell& cell, std::int64_t begin, std::int64_t end,
+                     std::int64_t k, std::int64_t k_end) const {
+    if (!p_.b.packed) return {};
+    const bool deeper = k_end < cell.k_end;
+    if (!deeper && end >= cell.panel_end) return {};
+    const Panels next = direct_panels(cell, deeper ? begin : end, deeper ? k_end : cell.k_begin);
+    const std::int64_t width = std::min<std::int64_t>(setup_.panels, cell.panel_end - begin);
+    return {next.address, panels.panel_bytes, width,
+            ceil_div(k_end - k, step_depth(panels.loader)) * panels.step_bytes};
+  }
+
+  // The part of a region that call `call` of `calls` micro-kernels of so many steps prefetches.
+  static Prefetch share(const Region& region, std::int64_t call, std::int64_t calls,
+                        std::int64_t steps) {
+    const std::int64_t rounds = steps / 4;
+    if (region.rows == 0 || rounds == 0) return {};
+    const std::int64_t first = part(region.rows, calls, call);
+    const std::int64_t streams = part(region.rows, calls, call + 1) - first;
+    std::int64_t bytes = region.row_bytes;
+    const char* address = region.address + first * region.stride;
+    if (region.rows < calls) {
+      // Several calls share a row.
+      const std::int64_t row = call * region.rows / calls;
+      const std::int64_t begin = ceil_div(row * calls, region.rows);
+      const std::int64_t end = ceil_div((row + 1) * calls, region.rows);
+      bytes = ceil_div(bytes, end - begin);
+      address = region.address + row * region.stride + (call - begin) * bytes;
+    }
+    const std::int64_t advance = ceil_div(bytes, rounds);
+    return {address, region.stride, advance, static_cast<int>(std::max<std::int64_t>(streams, 1)),
+            static_cast<int>(ceil_div(advance, kLine))};
+  }
+
+  // With one row of tiles there is no later call to do it: what this call itself reads next.
+  Prefetch further(const Panels& panels, const char* b, std::int64_t width) const {
+    if (p_.b.packed) {
+      return {b + kFurther, panels.panel_bytes, 4 * panels.step_bytes, static_cast<int>(width),
+              static_cast<int>(4 * panels.step_bytes / kLine)};
+    }
+    const std::int64_t bytes = width * panels.panel_bytes;
+    return {b + 4 * bytes, panels.step_bytes, 4 * panels.step_bytes, 4,
+            static_cast<int>(ceil_div(bytes, kLine))};
   }
 
   // A micro-tile of D, and where its accumulators are kept.
@@ -202,22 +273,30 @@ class Run {
   template <typename Body>
   void for_each_tile(const Cell& cell, std::int64_t begin, std::int64_t end, Body body) const {
     const std::int64_t groups = ceil_div(end - begin, setup_.panels);
+    std::int64_t next = begin;
     for (std::int64_t group = 0; group < groups; ++group) {
-      const std::int64_t panel = begin + part(end - begin, groups, group);
-      const std::int64_t next = begin + part(end - begin, groups, group + 1);
+      const std::int64_t panel = next;
+      next = begin + part(end - begin, groups, group + 1);
+      std::int64_t row = tile_row(cell.tile_begin);
       for (std::int64_t tile = cell.tile_begin; tile < cell.tile_end; ++tile) {
-        const std::int64_t row = tile_row(tile);
-        body(Tile{row, tile_row(tile + 1) - row, panel, next - panel});
+        const std::int64_t row_end = tile_row(tile + 1);
+        body(Tile{row, row_end - row, panel, next - panel});
+        row = row_end;
       }
     }
   }
 
   void micro_tiles(const Cell& cell, std::int64_t begin, std::int64_t end, const char* a,
-                   const Panels& panels, std::int64_t k, std::int64_t k_end, float* tiles) const {
+                   const Panels& panels, const Region& next, std::int64_t k, std::int64_t k_end,
+                   float* tiles) const {
     const auto loader = static_cast<std::size_t>(panels.loader);
     const std::int64_t steps = ceil_div(k_end - k, step_depth(panels.loader));
     const bool last = k_end == cell.k_end && g_.split == 1;
     const bool one_depth = k == cell.k_begin && last;
+    const bool direct = setup_.path == Path::direct && panels.loader == loader_;
+    const std::int64_t rows_of_tiles = cell.tile_end - cell.tile_begin;
+    const std::int64_t calls = ceil_div(end - begin, setup_.panels) * rows_of_tiles;
+    std::int64_t call = 0;
     for_each_tile(cell, begin, end, [&](const Tile& tile) {
       PanelArgs args;
       args.a = a + (tile.row * g_.k_padded + k * tile.rows) * g_.a_element;
@@ -227,8 +306,22 @@ class Run {
       args.steps = steps;
       args.tile = one_depth ? tiles : tiles + tile_offset(begin, tile);
       args.accumulate = k > cell.k_begin;
+      if (!direct) {
+        args.prefetch = share(next, call, calls, steps);
+      } else if (rows_of_tiles == 1) {
+        args.prefetch = further(panels, static_cast<const char*>(args.b), tile.panels);
+      } else if (p_.b.packed) {
+        Region region = next;
+        const std::int64_t after = tile.panel + tile.panels;
+        if (after < end) {
+          region = {panels.address + (after - begin) * panels.panel_bytes, panels.panel_bytes,
+                    std::min<std::int64_t>(tile.panels, end - after), steps * panels.step_bytes};
+        }
+        args.prefetch = share(region, call % rows_of_tiles, rows_of_tiles, steps);
+      }
       table_.panel[loader][tile.panels][tile.rows](args);
       if (last) store_tile(cell.batch, tile, args.tile);
+      ++call;
     });
   }
 
@@ -283,8 +376,10 @@ class Run {
   template <typename Body>
   void for_each_strip(const Cell& cell, Body body) const {
     const std::int64_t last = std::min(p_.n, cell.panel_end * kPanel);
-    for (std::int64_t column = cell.panel_begin * kPanel; column < last; column += kStoreColumns) {
-      body(column, std::min<std::int64_t>(kStoreColumns, last - column));
+    const int widest = table_.dot_columns[static_cast<std::size_t>(loader_)][setup_.rows];
+    const std::int64_t strip = kStoreColumns / widest * widest;
+    for (std::int64_t column = cell.panel_begin * kPanel; column < last; column += strip) {
+      body(column, std::min(strip, last - column));
     }
   }
 
@@ -299,6 +394,8 @@ class Run {
                  float* sums) const {
     const auto& kernels_of = table_.dot[static_cast<std::size_t>(loader_)];
     const int widest = table_.dot_columns[static_cast<std::size_t>(loader_)][setup_.rows];
+    const std::int64_t rows_of_tiles = cell.tile_end - cell.tile_begin;
+    const std::int64_t column_bytes = (cell.k_end - cell.k_begin) * size_bytes(p_.b.type);
     DotArgs args;
     args.a_row_bytes = g_.k_padded * g_.a_element;
     args.b_column_bytes = p_.b.col_stride * size_bytes(p_.b.type);
@@ -307,13 +404,25 @@ class Run {
     for (std::int64_t done = 0; done < columns;) {
       const int width = columns - done >= widest ? widest : 1;
       args.b = element(x_.b, p_.b, cell.batch, cell.k_begin, column + done);
-      const std::int64_t next = column + done + width;
-      args.next = next < p_.n ? element(x_.b, p_.b, cell.batch, cell.k_begin, next) : nullptr;
+      const char* here = static_cast<const char*>(args.b);
+      const std::int64_t after = column + done + width;
+      const char* next =
+          after < p_.n ? element(x_.b, p_.b, cell.batch, cell.k_begin, after) : nullptr;
       for (std::int64_t tile = cell.tile_begin; tile < cell.tile_end; ++tile) {
         const std::int64_t row = tile_row(tile);
         const std::int64_t rows = tile_row(tile + 1) - row;
         args.a = a + (row * g_.k_padded + cell.k_begin) * g_.a_element;
         args.tile = sums + row * columns + done;
+        if (rows_of_tiles == 1 || next == nullptr) {
+          args.ahead = here + kDotAhead;
+          args.ahead_parts = 1;
+          args.next = next;
+        } else {
+          // Every pass over these columns fetches a part of the next ones.
+          args.ahead = next + part(column_bytes, rows_of_tiles, tile - cell.tile_begin);
+          args.ahead_parts = static_cast<int>(rows_of_tiles);
+          args.next = nullptr;
+        }
         dot_tile(kernels_of[rows], args, width);
       }
       done += width;

@@ -28,17 +28,18 @@ int multiple(std::int64_t value, int of) {
   return static_cast<int>((value + of - 1) / of * of);
 }
 
-// Depths such that a micro-panel of B stays in L1 or L2; K itself when it is not much larger.
-std::vector<int> depths(const Problem& problem, const CpuProfile& cpu, int panels) {
+// Depths at which a micro-panel of B stays in L1, or in a small part of L2; all of K where one row
+// of tiles reads B only once anyway.
+std::vector<int> depths(const Problem& problem, const CpuProfile& cpu, int rows, int panels) {
   std::set<int> result;
   const auto k = std::max<std::int64_t>(problem.k, 1);
-  for (const std::size_t bytes : {cpu.l1_bytes / 2, cpu.l1_bytes, cpu.l2_bytes / 8}) {
-    const auto depth =
-        static_cast<std::int64_t>(bytes) / (kUnit * kPanel * panels) / kDotPadding * kDotPadding;
-    const std::int64_t blocks =
-        std::max<std::int64_t>(1, (k + depth / 2) / std::max<std::int64_t>(depth, 1));
+  for (const std::size_t bytes : {cpu.l1_bytes * 2 / 3, cpu.l2_bytes / 16}) {
+    const auto depth = std::max<std::int64_t>(
+        static_cast<std::int64_t>(bytes) / (kUnit * kPanel * panels), kDotPadding);
+    const std::int64_t blocks = std::max<std::int64_t>(1, (k + depth / 2) / depth);
     result.insert(multiple((k + blocks - 1) / blocks, kDotPadding));
   }
+  if (problem.m <= rows) result.insert(multiple(k, kDotPadding));
   return {result.begin(), result.end()};
 }
 
@@ -72,7 +73,7 @@ void add_blocked(const Problem& problem, const CpuProfile& cpu, Isa isa, Path pa
     for (const auto& [rows, panels] : tiles) {
       // In place, rows of B are swept a few at a time, so that reads follow each other in memory.
       const std::vector<int> kcs =
-          in_place ? std::vector<int>{16, 64, 256} : depths(problem, cpu, panels);
+          in_place ? std::vector<int>{16, 64, 256} : depths(problem, cpu, rows, panels);
       for (const int kc : kcs) {
         std::set<int> ncs;
         if (path == Path::pack) {
@@ -83,8 +84,12 @@ void add_blocked(const Problem& problem, const CpuProfile& cpu, Isa isa, Path pa
           }
           ncs.insert(kPanel * panels);
         } else {
-          ncs.insert(0);
-          if (problem.n > 1024) ncs.insert(1024);
+          // Accumulators of a block are kept between depths.
+          const bool one_depth = kc >= problem.k;
+          if (one_depth || problem.m <= 64) ncs.insert(0);
+          if (!one_depth && problem.n > 1024 && problem.m > rows) ncs.insert(kPanel * panels * 8);
+          if (ncs.empty()) ncs.insert(0);
+          if (!one_depth && problem.m > 64) ncs.insert(kPanel * panels * 32);
         }
         for (const int nc : ncs) {
           std::set<int> mcs = {0};

@@ -15,8 +15,6 @@ struct Dot {
   static constexpr int kDepth = Isa::kLanes * (kPairs || kLoader == Loader::bf16_dot ? 2 : 1);
   static constexpr int kStepBytes = kDepth * kElement;
   static constexpr int kAStepBytes = kLoader == Loader::bf16_dot ? kDepth * 2 : kDepth * 4;
-  // Ahead of the hardware's prefetcher, which stops at the ends of pages.
-  static constexpr int kAhead = 1024;
 
   [[gnu::always_inline]] static void step(V (&acc)[kRows][kColumns], const DotArgs& args,
                                           const char* a, const char* b,
@@ -62,22 +60,23 @@ struct Dot {
     const char* a = static_cast<const char*>(args.a);
     const char* b = static_cast<const char*>(args.b);
     std::int64_t left = args.k;
-    // The last kAhead bytes of the columns prefetch what the next call reads first.
-    const std::int64_t tail = kAhead / kElement;
-    std::ptrdiff_t ahead = kAhead;
-    for (int part = 0; part < 2; ++part) {
-      const std::int64_t until = part == 0 ? tail : 0;
+    // The last kDotAhead bytes of the columns prefetch what the next call reads first.
+    constexpr std::int64_t kTail = kDotAhead / kElement;
+    const char* ahead = args.ahead;
+    const std::ptrdiff_t advance = kStepBytes / args.ahead_parts;
+    for (int phase = 0; phase < 2; ++phase) {
+      const std::int64_t until = phase == 0 ? kTail : 0;
       for (; left - kDepth >= until; left -= kDepth) {
 #pragma GCC unroll 8
         for (int c = 0; c < kColumns; ++c) {
-          __builtin_prefetch(b + c * args.b_column_bytes + ahead, 0, 2);
+          __builtin_prefetch(ahead + c * args.b_column_bytes, 0, 2);
         }
         step(acc, args, a, b, args.b_column_bytes);
         a += kAStepBytes;
         b += kStepBytes;
+        ahead += advance;
       }
-      if (args.next == nullptr) continue;
-      ahead = args.next - b;
+      if (args.next != nullptr) ahead = args.next;
     }
     if (left > 0) {
       alignas(64) char rest[kColumns][kStepBytes] = {};

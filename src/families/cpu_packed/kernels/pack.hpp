@@ -39,6 +39,11 @@ struct Packing {
     if constexpr (kType == DataType::f32) return Isa::load(address);
   }
 
+  [[gnu::always_inline]] static V load_any(const char* address, DataType type) {
+    if (type == DataType::f32) return Isa::load(address);
+    return type == DataType::bf16 ? Isa::load_bf16(address) : Isa::load_f16(address);
+  }
+
   // A unit is what lands in one 32-bit slot: an element widened to fp32, or a pair of 16 bits.
   struct Units {
     const PackArgs& args;
@@ -160,7 +165,17 @@ struct Packing {
   static void pack_row(const PackRowsArgs& args) {
     auto* out = static_cast<float*>(args.out);
     const std::int64_t padded = (args.k + kDotPadding - 1) / kDotPadding * kDotPadding;
-    for (std::int64_t k = 0; k < padded; ++k) {
+    std::int64_t k = 0;
+    if (args.k_stride == 1) {
+      if (kSplit && args.type == DataType::bf16) {
+        k = split_bf16(args, out);
+      } else if (!kSplit) {
+        for (; k + kLanes <= args.k; k += kLanes) {
+          Isa::store(out + k, load_any(at(args.source, args.type, k), args.type));
+        }
+      }
+    }
+    for (; k < padded; ++k) {
       std::int64_t target = k;
       if constexpr (kSplit) {
         const std::int64_t within = k % (2 * kLanes);
@@ -169,6 +184,18 @@ struct Packing {
       out[target] =
           k < args.k ? element(at(args.source, args.type, k * args.k_stride), args.type) : 0.0F;
     }
+  }
+
+  static std::int64_t split_bf16(const PackRowsArgs& args, float* out) {
+    std::int64_t k = 0;
+    for (; k + 2 * kLanes <= args.k; k += 2 * kLanes) {
+      V even;
+      V odd;
+      Isa::load_bf16_pairs(at(args.source, args.type, k), even, odd);
+      Isa::store(out + k, even);
+      Isa::store(out + k + kLanes, odd);
+    }
+    return k;
   }
 
   static void pack_row_bf16(const PackRowsArgs& args) {

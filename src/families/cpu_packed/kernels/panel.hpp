@@ -89,9 +89,9 @@ struct Panel {
     const char* ahead = args.prefetch.address;
     std::int64_t left = args.steps;
     for (; left >= 4; left -= 4) {
-      const char* line = ahead;
-      for (int i = args.prefetch.count; i > 0; --i, line += args.prefetch.stride) {
-        __builtin_prefetch(line, 0, 2);
+      for (int stream = 0; stream < args.prefetch.streams; ++stream) {
+        const char* line = ahead + stream * args.prefetch.stride;
+        for (int i = 0; i < args.prefetch.lines; ++i) __builtin_prefetch(line + i * 64, 0, 2);
       }
       ahead += args.prefetch.advance;
       step(acc, args, a, b);

@@ -18,10 +18,7 @@ struct Storing {
     if (stride == 1) {
       for (; i + kLanes <= count; i += kLanes) {
         const char* address = source + static_cast<std::ptrdiff_t>(i) * size_bytes(type);
-        V value = type == DataType::f32    ? Isa::load(address)
-                  : type == DataType::bf16 ? Isa::load_bf16(address)
-                                           : Isa::load_f16(address);
-        Isa::store(out + i, value);
+        Isa::store(out + i, Packing<Isa>::load_any(address, type));
       }
     }
     for (; i < count; ++i)

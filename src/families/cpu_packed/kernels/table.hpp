@@ -27,13 +27,14 @@ constexpr int step_depth(Loader loader) {
   return loader == Loader::f32 || loader == Loader::bf16_rows || loader == Loader::f16_rows ? 1 : 2;
 }
 
-/// What a micro-kernel brings towards the caches while it computes: `count` lines `stride` bytes
-/// apart, every four steps, each time `advance` bytes further.
+/// What a micro-kernel brings towards L2 while it computes. Every four steps: `lines` lines from
+/// each of `streams` addresses that are `stride` bytes apart; then all move on by `advance` bytes.
 struct Prefetch {
   const char* address = nullptr;
   std::ptrdiff_t stride = 0;
   std::ptrdiff_t advance = 0;
-  int count = 0;
+  int streams = 0;
+  int lines = 0;
 };
 
 /// One micro-tile. A is packed by steps: [step][rows] of fp32 (two k of each row per step for
@@ -50,6 +51,10 @@ struct PanelArgs {
 };
 using PanelKernel = void (*)(const PanelArgs&);
 
+/// How far `ahead` is of what a dot kernel reads when it is the same columns: beyond what the
+/// hardware's prefetcher covers, which stops at the ends of pages.
+inline constexpr int kDotAhead = 1024;
+
 /// Dot products of rows of A with columns of B that are contiguous along K. A is packed by rows in
 /// the loader's order, zero padded to whole vectors. tile[row * tile_stride + column].
 struct DotArgs {
@@ -60,7 +65,11 @@ struct DotArgs {
   std::int64_t k = 0;
   float* tile = nullptr;
   std::ptrdiff_t tile_stride = 0;
-  const char* next = nullptr;  // what the following call will read first, to prefetch
+  // To prefetch, for every column: from `ahead`, 1/ahead_parts of what is read meanwhile; and near
+  // the end of K from `next`, unless that is null.
+  const char* ahead = nullptr;
+  int ahead_parts = 1;
+  const char* next = nullptr;
 };
 using DotKernel = void (*)(const DotArgs&);
 
