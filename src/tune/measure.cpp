@@ -1,6 +1,7 @@
 #include "tune/measure.hpp"
 
 #include "log/log.hpp"
+#include "tune/cpu_load.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -13,6 +14,9 @@
 
 namespace gemwright::tune {
 namespace {
+
+// Share of the CPUs that others may take before a measurement is called disturbed.
+constexpr double kBusy = 0.1;
 
 // How a kind of device is timed.
 struct Sampling {
@@ -160,6 +164,7 @@ bool measure(const Problem& problem, const Device& device, std::vector<Timed>& k
              const Policy& policy, const std::function<bool()>& stop) {
   const std::unique_ptr<Testbed> testbed = testbed_within_memory(problem, device);
   if (!testbed) return false;
+  const CpuLoad load;
   Sampler sampler(*testbed, kernels, sampling_of(device.kind()));
   sampler.warm_up(stop);
   const double clock_before = testbed->clock_ghz();
@@ -172,6 +177,10 @@ bool measure(const Problem& problem, const Device& device, std::vector<Timed>& k
 
   log::info("{}: {} rounds over {} copies of the weights, clock {:.2f} to {:.2f} GHz", key(problem),
             rounds, testbed->copies(), clock_before, testbed->clock_ghz());
+  if (const double others = load.others(); device.kind() == DeviceKind::cpu && others > kBusy) {
+    log::warn("other processes took {:.0f}% of the CPUs while {} was measured", 100 * others,
+              key(problem));
+  }
   return true;
 }
 

@@ -4,13 +4,12 @@
 #include "tune/build.hpp"
 #include "tune/failures.hpp"
 #include "tune/measure.hpp"
+#include "tune/turn.hpp"
 #include "tune/validator.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -23,14 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 // Of the time limit, what may be gone before measuring must begin.
 constexpr double kShareBeforeMeasuring = 0.6;
-
-// Two tunings at once on one device would measure each other.
-std::mutex& turn_of(const Device& device) {
-  static std::mutex mutex;
-  static std::map<std::pair<DeviceKind, int>, std::mutex> turns;
-  const std::lock_guard lock(mutex);
-  return turns[{device.kind(), device.ordinal()}];
-}
+// Seconds for which another process that tunes is waited for.
+constexpr double kPatience = 60;
 
 std::string label(const Candidate& candidate) {
   return fmt::format("{}/{}", candidate.family->name(),
@@ -229,7 +222,8 @@ void Tuning::fail(Outcome& outcome, const Verdict& verdict) {
 }  // namespace
 
 Result tune(const Request& request) {
-  const std::lock_guard turn(turn_of(*request.device));
+  const Turn turn(*request.device, std::max(kPatience, 2 * request.time_limit_s),
+                  request.cancelled);
   return Tuning(request).run();
 }
 

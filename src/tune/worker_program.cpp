@@ -34,9 +34,7 @@ std::string worker_program() {
            beside_program,
            beside_library,
            beside_library / "../bin",
-#ifdef GEMWRIGHT_INSTALL_BINDIR
            fs::path(GEMWRIGHT_INSTALL_BINDIR),
-#endif
        }) {
     if (!folder.empty() && executable(folder / "gemwright")) return folder / "gemwright";
   }

@@ -14,5 +14,6 @@ int main(int argc, char** argv) {
   }
   setenv("GEMWRIGHT_WORKER", std::filesystem::read_symlink("/proc/self/exe").c_str(), 1);
   testing::InitGoogleTest(&argc, argv);
+  setenv("XDG_CACHE_HOME", (testing::TempDir() + "gemwright_test_tune").c_str(), 1);
   return RUN_ALL_TESTS();
 }

@@ -1,0 +1,27 @@
+// One tuning of a device at a time, among the threads and the processes of a user.
+#pragma once
+
+#include <gemwright/device.hpp>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace gemwright::tune {
+
+/// Two tunings at once on one device would measure each other. Waits for the other's end; for
+/// another process no longer than `patience_s`, and not where no lock file can be made: measuring
+/// badly is better than not answering.
+class Turn {
+ public:
+  Turn(const Device& device, double patience_s, const std::function<bool()>& cancelled);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::unique_lock<std::mutex> thread_;
+  int file_ = -1;  // locked as long as it is open
+};
+
+}  // namespace gemwright::tune
