@@ -1,8 +1,9 @@
 #include "support/report.hpp"
 
+#include "device/cuda/nvml.hpp"
 #include "device/profile.hpp"
 #include "files/files.hpp"
-#include "support/clock.hpp"
+#include "tune/cpu_clock.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -67,7 +68,9 @@ Report::Report(std::string bench, Device device)
     : bench_(std::move(bench)), device_(std::move(device)) {}
 
 void Report::sample_clock() {
-  if (const double mhz = clock_mhz(device_); mhz > 0) clock_mhz_.push_back(mhz);
+  const bool cpu = device_.kind() == DeviceKind::cpu;
+  const double ghz = cpu ? tune::cpu_clock_ghz() : cuda::sm_clock_ghz(device_.ordinal());
+  if (ghz > 0) clock_mhz_.push_back(1000 * ghz);
 }
 
 double Report::ratio(const Row& row, const std::string& numerator, const std::string& denominator) {

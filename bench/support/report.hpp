@@ -39,7 +39,7 @@ class Report {
   Report(std::string bench, Device device);
 
   void add(Row row) { rows_.push_back(std::move(row)); }
-  /// Notes the device's clock of this moment (GPU: from the driver; CPU: measured in 30 us).
+  /// Notes the device's clock of this moment (GPU: from the driver; CPU: measured in 0.1 ms).
   /// Call it a few times while the device is busy.
   void sample_clock();
 

@@ -1,3 +1,4 @@
+#include "device/calibrate.hpp"
 #include "log/log.hpp"
 #include "model/rank.hpp"
 #include "plan/explain.hpp"
@@ -177,8 +178,10 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
     throw Unsupported("the store has no answer for " + key(problem) + " on " + device_.key());
   }
 
+  // Whoever can wait for tuning can wait for the model's constants, once a machine.
+  const Device device = options.mode == Mode::tune ? calibrated(device_) : device_;
   std::vector<Refusal> refusals;
-  std::vector<Candidate> candidates = model::rank(problem, device_, refusals);
+  std::vector<Candidate> candidates = model::rank(problem, device, refusals);
   if (candidates.empty()) throw Unsupported(all_refusals(problem, refusals));
   candidates = only_forced(std::move(candidates), options.force, problem, refusals);
 
@@ -186,17 +189,17 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
   if (!measure) {
     const Source source = options.force.empty() ? Source::model : Source::forced;
     return make_plan(
-        given, form, device_,
-        by_model(std::move(candidates), problem, device_, std::move(refusals), source));
+        given, form, device,
+        by_model(std::move(candidates), problem, device, std::move(refusals), source));
   }
-  if (!device_.present()) {
-    throw Unsupported(device_.name() +
+  if (!device.present()) {
+    throw Unsupported(device.name() +
                       " is described, not present: it can be planned for with "
                       "Mode::model, not tuned");
   }
   candidates = model::prune(std::move(candidates), options.max_candidates);
-  return make_plan(given, form, device_,
-                   by_tuning(std::move(candidates), problem, device_, store_.database(),
+  return make_plan(given, form, device,
+                   by_tuning(std::move(candidates), problem, device, store_.database(),
                              std::move(refusals), options));
 }
 

@@ -8,15 +8,17 @@
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 namespace gemwright::cpu {
 namespace {
 
 // Raised when a constant is measured otherwise or means something else.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 std::array<NamedConstant, 7> named_constants(CpuProfile& cpu) {
   return {{{"f32_flops", &cpu.f32_flops},
@@ -45,8 +47,29 @@ void measure_rates(CpuProfile& cpu) {
   const std::size_t in_l3 =
       std::max(2 * cpu.l2_bytes, std::min(8 * cpu.l2_bytes, cpu.l3_bytes / 2 / share));
   cpu.l3_bytes_per_s = cached_read_rate(cpu.features, in_l3, threads) / threads;
+  if (threads > 1) cpu.fork_join_s = fork_join_seconds(threads);
   cpu.calibrated = true;
 }
+
+// Held while this process measures: two that do so at once would disturb each other. Without a
+// place for the file they do.
+class Turn {
+ public:
+  explicit Turn(const std::filesystem::path& path) {
+    std::error_code ignored;
+    std::filesystem::create_directories(path.parent_path(), ignored);
+    file_ = open((path.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file_ >= 0) flock(file_, LOCK_EX);
+  }
+  ~Turn() {
+    if (file_ >= 0) close(file_);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  int file_ = -1;
+};
 
 std::string key_of(const DeviceProfile& profile) {
   return Device(std::make_shared<DeviceProfile>(profile), 0, true).key();
@@ -80,10 +103,9 @@ bool attach_calibration(DeviceProfile& profile) {
 }
 
 Device calibrated(const Device& device, bool again) {
-  // Two measurements at once would disturb each other.
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
   auto profile = std::make_shared<DeviceProfile>(device.profile());
+  if (!again && attach_calibration(*profile)) return {std::move(profile), 0, true};
+  const Turn turn(calibration_path(*profile));
   if (again || !attach_calibration(*profile)) {
     measure_rates(profile->cpu);
     try {
@@ -92,7 +114,7 @@ Device calibrated(const Device& device, bool again) {
       log::warn("the calibration is not kept: {}", error.what());
     }
   }
-  return {std::move(profile), device.ordinal(), device.present()};
+  return {std::move(profile), 0, true};
 }
 
 }  // namespace gemwright::cpu

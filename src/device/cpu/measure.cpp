@@ -1,10 +1,13 @@
 #include "device/cpu/measure.hpp"
 
+#include "device/cpu/thread_pool.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -16,8 +19,6 @@
 
 namespace gemwright::cpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // Results go here, so that no loop is dropped as useless.
 std::atomic<float> float_sink;
@@ -163,25 +164,29 @@ ReadLoop read_loop(const CpuFeatures& features) {
   return read_words;
 }
 
-// Seconds from the moment that all threads are ready to the end of the last one.
+// Seconds of a core that this thread has had: what other programs take meanwhile does not count.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+// Runs the body on threads that begin together; the seconds of the one that took longest.
 double timed(int threads, const std::function<void(int)>& body) {
   std::atomic<int> waiting{threads};
-  std::vector<Clock::time_point> begin(static_cast<std::size_t>(threads));
-  std::vector<Clock::time_point> end(begin.size());
+  std::vector<double> took(static_cast<std::size_t>(threads));
   const auto work = [&](int index) {
     waiting.fetch_sub(1);
     while (waiting.load() > 0) std::this_thread::yield();
-    begin[static_cast<std::size_t>(index)] = Clock::now();
+    const double begin = thread_seconds();
     body(index);
-    end[static_cast<std::size_t>(index)] = Clock::now();
+    took[static_cast<std::size_t>(index)] = thread_seconds() - begin;
   };
   std::vector<std::thread> others;
   for (int i = 1; i < threads; ++i) others.emplace_back(work, i);
   work(0);
   for (std::thread& thread : others) thread.join();
-  const auto first = *std::min_element(begin.begin(), begin.end());
-  const auto last = *std::max_element(end.begin(), end.end());
-  return std::chrono::duration<double>(last - first).count();
+  return *std::max_element(took.begin(), took.end());
 }
 
 class Buffer {
@@ -266,6 +271,19 @@ double memory_read_rate(const CpuFeatures& features, std::size_t bytes_each, int
                     }));
   }
   return static_cast<double>(bytes_each) * threads / best;
+}
+
+double fork_join_seconds(int threads) {
+  constexpr int kRegions = 400;
+  ThreadPool& pool = ThreadPool::global();
+  std::vector<double> took;
+  for (int i = 0; i < kRegions; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    pool.run(threads, threads, [](int, int) {});
+    took.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::nth_element(took.begin(), took.begin() + kRegions / 2, took.end());
+  return took[kRegions / 2];
 }
 
 }  // namespace gemwright::cpu

@@ -22,4 +22,7 @@ void read_bytes(const CpuFeatures& features, const std::byte* data, std::size_t 
 /// all caches first, so that it may be small beside a cache that many machines share.
 double memory_read_rate(const CpuFeatures& features, std::size_t bytes_each, int threads);
 
+/// Seconds of an empty parallel region, the median of many, right after each other.
+double fork_join_seconds(int threads);
+
 }  // namespace gemwright::cpu
