@@ -17,6 +17,8 @@ struct Avx2 {
   static V zero() { return _mm256_setzero_ps(); }
   static V set1(float value) { return _mm256_set1_ps(value); }
   static V load(const void* address) { return _mm256_loadu_ps(static_cast<const float*>(address)); }
+  // In a register from here on: a load folded into each use would be done as often.
+  static void keep(V& value) { asm("" : "+x"(value)); }
   static void store(void* address, V value) {
     _mm256_storeu_ps(static_cast<float*>(address), value);
   }

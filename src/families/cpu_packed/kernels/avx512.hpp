@@ -13,6 +13,8 @@ struct Avx512 {
   static V zero() { return _mm512_setzero_ps(); }
   static V set1(float value) { return _mm512_set1_ps(value); }
   static V load(const void* address) { return _mm512_loadu_ps(address); }
+  // In a register from here on: a load folded into each use would be done as often.
+  static void keep(V& value) { asm("" : "+v"(value)); }
   static void store(void* address, V value) { _mm512_storeu_ps(address, value); }
   static V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
   static float reduce(V value) { return _mm512_reduce_add_ps(value); }

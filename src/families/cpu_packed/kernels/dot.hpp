@@ -26,6 +26,7 @@ struct Dot {
       const char* address = b + c * column_bytes;
       if constexpr (kLoader == Loader::f32 || kLoader == Loader::bf16_dot) {
         low[c] = Isa::load(address);
+        if constexpr (kRows > 1) Isa::keep(low[c]);
       }
       if constexpr (kLoader == Loader::f16_rows) low[c] = Isa::load_f16(address);
       if constexpr (kPairs) Isa::load_bf16_pairs(address, low[c], high[c]);
@@ -33,7 +34,8 @@ struct Dot {
 #pragma GCC unroll 8
     for (int row = 0; row < kRows; ++row) {
       const char* source = a + row * args.a_row_bytes;
-      const V first = Isa::load(source);
+      V first = Isa::load(source);
+      if constexpr (kColumns > 1) Isa::keep(first);
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
         if constexpr (kLoader == Loader::bf16_dot) {
@@ -43,7 +45,8 @@ struct Dot {
         }
       }
       if constexpr (kPairs) {
-        const V second = Isa::load(source + Isa::kLanes * 4);
+        V second = Isa::load(source + Isa::kLanes * 4);
+        if constexpr (kColumns > 1) Isa::keep(second);
 #pragma GCC unroll 8
         for (int c = 0; c < kColumns; ++c) acc[row][c] = Isa::fma(second, high[c], acc[row][c]);
       }

@@ -14,6 +14,7 @@ struct Scalar {
 
   static V zero() { return V{}; }
   static V set1(float value) { return V{value, value, value, value}; }
+  static void keep(V&) {}
   static V load(const void* address) {
     V value;
     __builtin_memcpy(&value, address, sizeof value);
