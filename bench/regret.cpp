@@ -109,13 +109,15 @@ Measured measure_all(const Item& item, const Device& device) {
   std::vector<const Candidate*> who;
   for (std::size_t i = 0; i < built.size(); ++i) {
     if (!built[i].kernel) continue;
-    timed.push_back({.kernel = built[i].kernel,
+    timed.push_back({.family = candidates[i].family,
+                     .kernel = built[i].kernel,
                      .label = label(candidates[i]),
                      .contender = {.always_final = candidates[i].family->vendor(), .samples = {}},
                      .failure = {}});
     who.push_back(&candidates[i]);
   }
-  if (!tune::measure(item.problem, device, timed, never)) {
+  const tune::Policy policy = tune::policy_of(device.kind());
+  if (!tune::measure(item.problem, device, timed, policy, never)) {
     throw Error("there is no memory to measure " + key(item.problem));
   }
   Measured result{item, {}, 0, 0};
