@@ -105,6 +105,21 @@ std::string all_failures(const Problem& problem, const tune::Result& result) {
   return text;
 }
 
+// Where among the candidates the stored choice is; -1 when it is not there.
+int incumbent_of(const std::vector<Candidate>& candidates, store::Database& database,
+                 const Problem& problem, const Device& device) {
+  const auto record = database.find(key(problem), device.key());
+  if (!record) return -1;
+  const auto stored =
+      std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+        return candidate.family->name() == record->chosen.family &&
+               candidate.family->version() == record->chosen.family_version &&
+               families::to_json(*candidate.family, candidate.configuration) ==
+                   record->chosen.configuration_json;
+      });
+  return stored == candidates.end() ? -1 : static_cast<int>(stored - candidates.begin());
+}
+
 Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const Device& device,
                 store::Database& database, std::vector<Refusal> refusals,
                 const PlanOptions& options) {
@@ -116,6 +131,9 @@ Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const
   request.progress = options.progress;
   request.cancelled = options.cancelled;
   request.database = &database;
+  if (options.retune) {
+    request.incumbent = incumbent_of(request.candidates, database, problem, device);
+  }
   const tune::Result result = tune::tune(request);
   if (result.chosen < 0) throw Unsupported(all_failures(problem, result));
 
@@ -188,9 +206,8 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
   const bool measure = options.mode == Mode::tune && problem.k > 0 && candidates.size() > 1;
   if (!measure) {
     const Source source = options.force.empty() ? Source::model : Source::forced;
-    return make_plan(
-        given, form, device,
-        by_model(std::move(candidates), problem, device, std::move(refusals), source));
+    return make_plan(given, form, device,
+                     by_model(std::move(candidates), problem, device, std::move(refusals), source));
   }
   if (!device.present()) {
     throw Unsupported(device.name() +
