@@ -70,7 +70,7 @@ class Race {
   void run(Row& row) {
     build();
     const auto never = [] { return false; };
-    if (!tune::measure(problem_, device_, timed_, never)) {
+    if (!tune::measure(problem_, device_, timed_, tune::policy_of(device_.kind()), never)) {
       throw Error("there is no memory to measure " + key(problem_));
     }
     report(row);
