@@ -211,6 +211,21 @@ __device__ __forceinline__ Work begin(const HopperParams& p, char* data, Shared&
   return work;
 }
 
+/// By one warp, a stage a lane: one after the other they would hold up every CTA's start.
+__device__ __forceinline__ void init_barriers(Shared& shared) {
+  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * (kClusterM + kClusterN - 1);
+  static_assert(kStages < 32);
+  if (threadIdx.x < kStages) {
+    barrier_init(&shared.full[threadIdx.x], 1);
+    barrier_init(&shared.empty[threadIdx.x], kReaders);
+  } else if (kSplit > 1 && threadIdx.x == 31) {
+    barrier_init(&shared.drained, kConsumers * (kSplit - 1));
+    barrier_init(&shared.landed, 1);
+    barrier_arrive_expect(&shared.landed, (kSplit - 1) * kTileM * kColumnsEach * 4);
+  }
+  fence_barrier_init();
+}
+
 }  // namespace gemwright_device
 
 extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
@@ -223,23 +238,15 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
   char* buffers = memory + kStages * GemmRing::kStageBytes;
   auto& shared = *reinterpret_cast<Shared*>(buffers + kConsumers * kBufferBytes);
   const int warpgroup = uniform(threadIdx.x / 128);
+  const Work work = begin(p, memory, shared);
 
-  if (threadIdx.x == 0) {
+  if (threadIdx.x < 32) init_barriers(shared);
+  if (threadIdx.x == 32) {
     prefetch_map(&a_map);
     prefetch_map(&b_map);
     if (kStore != kStoreDirect) prefetch_map(&d_map);
-    constexpr int kReaders = (kPingPong ? 1 : kConsumers) * (kClusterM + kClusterN - 1);
-    for (int i = 0; i < kStages; ++i) {
-      barrier_init(&shared.full[i], 1);
-      barrier_init(&shared.empty[i], kReaders);
-    }
-    if constexpr (kSplit > 1) {
-      barrier_init(&shared.drained, kConsumers * (kSplit - 1));
-      barrier_init(&shared.landed, 1);
-      barrier_arrive_expect(&shared.landed, (kSplit - 1) * kTileM * kColumnsEach * 4);
-    }
-    fence_barrier_init();
   }
+  __syncwarp();
   // Loads that stay in the CTA need not wait for the others of the cluster to be there.
   if constexpr (kClusterSize > 1) cluster_arrive_relaxed();
   if constexpr (kMulticast) {
@@ -248,7 +255,6 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
     __syncthreads();
   }
   wait_for_previous_kernel();
-  const Work work = begin(p, memory, shared);
 
   if (warpgroup == 0) {
     if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();

@@ -13,9 +13,13 @@ struct HopperTile {
 /// Tile number `index`: groups of `group` rows (or columns) of tiles, run through across the group
 /// first, so that the CTAs at work share both operands in L2.
 __device__ __forceinline__ HopperTile hopper_tile_at(int index, const HopperParams& p) {
-  const int tiles = p.tiles_m * p.tiles_n;
-  const int batch = index / tiles;
-  const int rest = index - batch * tiles;
+  int batch = 0;
+  int rest = index;
+  if (p.gemm.batch > 1) {
+    const int tiles = p.tiles_m * p.tiles_n;
+    batch = index / tiles;
+    rest -= batch * tiles;
+  }
   const int across = p.along_n ? p.tiles_n : p.tiles_m;
   const int down = p.along_n ? p.tiles_m : p.tiles_n;
   const int group = rest / (p.gemm.group * down);

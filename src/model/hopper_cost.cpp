@@ -6,15 +6,23 @@
 namespace gemwright::model {
 namespace {
 
-// Measured on an H200; see docs/performance/hopper.md.
-constexpr double kMathEfficiency = 0.92;  // of the peak at the clock, all operands at hand
-constexpr double kSustained = 0.80;       // of the data sheet's peak: power bounds long products
-constexpr double kL2BytesPerClock = 44;   // that one SM draws
-constexpr double kStepClocks = 40;        // of a k-block, that nothing hides
-constexpr double kFill = 1.3e-6;          // descriptors, barriers, the first stage's latency
-constexpr double kStoreClocksPer64Rows = 700;  // a consumer's epilogue for 64 x 128 outputs
-constexpr double kExchange = 0.9e-6;  // sums of a split K through distributed shared memory
-constexpr double kCombine = 2.5e-6;   // sums of stream-K through L2
+// Fitted to 60 shapes and about 100 settings each on an H200; see docs/performance/hopper.md.
+constexpr double kClock = 1.81e9;        // between power-bound and cool
+constexpr double kFlopsPerClock = 4096;  // of one SM, 16-bit
+constexpr double kMathEfficiency = 0.914;
+constexpr double kBytesIntoSm = 64;    // a clock, from L2 and multicast together
+constexpr double kSustained = 0.716;   // of the data sheet's peak: power bounds long products
+constexpr double kMemoryRate = 1.05;   // of the calibrated one, with deep rings
+constexpr double kFill = 0.6e-6;       // descriptors, barriers, the first stage
+constexpr double kStoreClocks = 1140;  // a consumer's epilogue for 64 x 128 outputs
+constexpr double kExchange = 1.25e-6;  // sums of a split K through distributed shared memory
+constexpr double kExchangePerByte = 1.8e-6 / 65536;
+constexpr double kCombine = 2.7e-6;  // sums of stream-K through L2
+// Clusters that read a cold weight at about the same time do not get it from L2 for nothing.
+constexpr double kReadAgain = 0.45;
+constexpr double kMostReaders = 3.8;
+// How sharply the largest bound decides.
+constexpr double kSharpness = 8;
 
 double divide_up(double a, double b) {
   return std::ceil(a / b);
@@ -26,60 +34,70 @@ double clusters_at_a_time(int cluster, int multiprocessors) {
   return std::floor(usable / cluster);
 }
 
+double power(double x, double n) {
+  return std::exp2(n * std::log2(x));
+}
+
 }  // namespace
 
 Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
-  const double clock = gpu.clock_ghz * 1e9;
-  const double sms = gpu.multiprocessors;
   const int cluster = w.cluster_m * w.cluster_n * w.split;
   const double batch = static_cast<double>(w.batch);
   const auto m = static_cast<double>(w.m);
   const auto n = static_cast<double>(w.n);
   const auto k = static_cast<double>(w.k);
-  const double cluster_tiles =
-      divide_up(m, w.tile_m * w.cluster_m) * divide_up(n, w.tile_n * w.cluster_n) * batch;
-  const double clusters = clusters_at_a_time(cluster, gpu.multiprocessors);
+  const double clusters_m = divide_up(m, w.tile_m * w.cluster_m);
+  const double clusters_n = divide_up(n, w.tile_n * w.cluster_n);
+  const double waves =
+      clusters_m * clusters_n * batch / clusters_at_a_time(cluster, gpu.multiprocessors);
   const double blocks = divide_up(divide_up(k, 128.0 / w.input_bytes), w.split);
 
   // One k-block of 128 bytes, in clocks of one SM.
-  const double peak = (w.input_bytes == 2 ? gpu.f16_flops : gpu.tf32_flops) / (sms * clock);
+  const double rate = kFlopsPerClock * 2 / w.input_bytes;
   const double flops = 2.0 * w.tile_m * w.tile_n * 128.0 / w.input_bytes;
-  // wgmma reads its 64 rows of A and all of B from shared memory, 128 bytes a clock.
-  const double shared = w.tile_m / 64.0 * (64.0 + w.tile_n);
-  const double math = std::max(flops / (peak * kMathEfficiency), shared);
-  const double loaded = 128.0 * (static_cast<double>(w.tile_m) / w.cluster_n +
-                                 static_cast<double>(w.tile_n) / w.cluster_m);
-  const double l2 = loaded / kL2BytesPerClock;
-  const double step = std::max(math, l2) + kStepClocks;
+  const double math = flops / (rate * kMathEfficiency);
+  const double load = 128.0 * (w.tile_m + w.tile_n) / kBytesIntoSm;
+  const double step = std::max(math, load);
 
-  const double waves = cluster_tiles / clusters;
   const bool streams = w.stream_k && waves != std::floor(waves);
   const double rounds = streams ? waves : std::ceil(waves);
   const double rows = static_cast<double>(w.tile_m) / (w.ping_pong ? 1 : w.consumers) / 64;
-  const double store = rows * w.tile_n / 128.0 / w.split * kStoreClocksPer64Rows;
+  const double store = rows * w.tile_n / 128.0 / w.split * kStoreClocks;
   // Consumers that take turns store while the other one multiplies.
   const double stores = w.ping_pong ? store : std::ceil(rounds) * store;
-  const double busy = (rounds * blocks * step + stores) / clock;
+  const double busy = (rounds * blocks * step + stores) / kClock;
 
-  const double bytes = batch * ((m * k + n * k) * w.input_bytes + m * n * w.output_bytes);
-  const double memory = bytes / gpu.memory_bytes_per_s;
-  const double power = 2.0 * m * n * k * batch /
-                       (kSustained * (w.input_bytes == 2 ? gpu.f16_flops : gpu.tf32_flops));
+  const double a = m * k * w.input_bytes;
+  const double b = n * k * w.input_bytes;
+  const double readers = std::min(kMostReaders, m > n ? clusters_n : clusters_m);
+  const double bytes =
+      batch * (a + b + m * n * w.output_bytes + kReadAgain * (readers - 1) * std::max(a, b));
+  // Three quarters of the SMs draw all that memory gives.
+  const double drawing = std::min(1.0, std::min(1.0, waves) / 0.75);
+  const double memory = bytes / (kMemoryRate * gpu.memory_bytes_per_s * drawing);
+  const double sustained = 2.0 * m * n * k * batch /
+                           (kSustained * (w.input_bytes == 2 ? gpu.f16_flops : gpu.tf32_flops));
+
   double overhead = gpu.launch_s + kFill;
-  if (w.split > 1) overhead += kExchange;
+  if (w.split > 1) {
+    overhead += kExchange + kExchangePerByte * w.tile_m * w.tile_n * 4.0 * (1 - 1.0 / w.split);
+  }
   if (streams) overhead += kCombine;
 
-  const double work = std::max({busy, memory, power});
+  const double largest = std::max({busy, memory, sustained});
+  const double sum = power(busy / largest, kSharpness) + power(memory / largest, kSharpness) +
+                     power(sustained / largest, kSharpness);
+  const double work = largest * power(sum, 1 / kSharpness);
   Estimate estimate;
   estimate.us = 1e6 * (overhead + work);
   if (overhead > work) {
     estimate.bound = Bound::overhead;
   } else if (memory >= busy) {
     estimate.bound = Bound::memory;
-  } else if (std::ceil(waves) > 1.2 * waves && !streams) {
+  } else if (!streams && std::ceil(waves) > 1.2 * waves) {
     estimate.bound = Bound::waves;
   } else {
-    estimate.bound = l2 > math ? Bound::memory : Bound::math;
+    estimate.bound = load > math ? Bound::memory : Bound::math;
   }
   return estimate;
 }

@@ -16,7 +16,9 @@ using gemwright_device::HopperParams;
 
 // Clusters that share one stream-K tile, at most: adding up more parts costs more than it saves.
 constexpr std::int64_t kMostParts = 8;
+// L2 policies of bulk copies; see kernels/cuda/ptx_hopper.cuh.
 constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
+constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
 // A descriptor of three dimensions: inner, outer, batch. Dimensions of size 1, broadcast batches
 // included, have no stride of their own: any legal one does.
@@ -174,10 +176,12 @@ class HopperKernel final : public Kernel {
     q.batch = static_cast<int>(p.batch);
     q.alpha = p.alpha, q.beta = p.beta;
     q.group = setting_.group;
-    params.a_policy = params.b_policy = kEvictNormal;
     params.tiles_m = static_cast<int>(tiles_of(p.m, setting_.tile_m * setting_.cluster_m));
     params.tiles_n = static_cast<int>(tiles_of(p.n, setting_.tile_n * setting_.cluster_n));
     params.along_n = setting_.along_n ? 1 : 0;
+    // What one or two columns of tiles read, at about the same time, need not stay in L2.
+    params.a_policy = params.tiles_n <= 2 ? kEvictFirst : kEvictNormal;
+    params.b_policy = params.tiles_m <= 2 ? kEvictFirst : kEvictNormal;
     const auto [streamed, share] = stream(p);
     params.streamed = streamed;
     params.share = share;

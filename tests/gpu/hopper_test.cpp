@@ -1,0 +1,88 @@
+// What the conformance cases are too small for: clusters with several tiles each, stream-K, split
+// K.
+#include "device/profile.hpp"
+#include "families/cuda_family.hpp"
+#include "families/cuda_hopper/setting.hpp"
+#include "gpu/device_memory.hpp"
+
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::test {
+namespace {
+
+using cuda_hopper::Setting;
+
+class Hopper : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped()) return;
+    device_ = Device::cuda(0);
+    if (device_->profile().cuda.sm != 90) GTEST_SKIP() << device_->name() << " is not sm_90";
+  }
+
+  static const Family& family() { return *families::find("cuda_hopper"); }
+  const Device& device() const { return *device_; }
+
+  // One configuration of each form of tile, schedule, cluster and split.
+  std::vector<Configuration> forms(const Problem& given) const {
+    const Problem problem = canonical(given).problem;
+    using Form = std::tuple<int, int, int, int, int, bool, bool, bool>;
+    std::set<Form> seen;
+    std::vector<Configuration> result;
+    for (const Configuration& configuration : family().configurations(problem, device())) {
+      const Setting s = cuda_hopper::setting_of(configuration);
+      // Tiles differ in width only, once per schedule: a wide, a narrow and an odd one will do.
+      const bool wanted = s.tile_n % 64 == 0 || s.tile_n == 112 || s.tile_n == 176;
+      const Form form{s.tile_m, s.tile_n,   s.cluster_m, s.cluster_n,
+                      s.split,  s.stream_k, s.ping_pong, s.swap};
+      if (wanted && seen.insert(form).second) result.push_back(configuration);
+    }
+    return result;
+  }
+
+  void expect_right(const Problem& problem, Fill fill) {
+    DeviceMemory memory;
+    Fixture fixture({"many tiles", problem, fill, false}, memory);
+    const Problem form = canonical(problem).problem;
+    Operands operands = fixture.operands();
+    if (canonical(problem).swapped) std::swap(operands.a, operands.b);
+    std::vector<std::byte> first;
+    for (const Configuration& configuration : forms(problem)) {
+      const auto kernel = family().build(form, device(), configuration);
+      const Workspace workspace = make_workspace(memory, kernel->workspace_bytes(form));
+      // Twice: the second finds counters as the first left them, and must give the same bits.
+      for (int run = 0; run < 2; ++run) {
+        fixture.reset();
+        kernel->run(form, operands, workspace.data, memory.stream());
+        EXPECT_EQ(fixture.compare(), "") << family().configuration_name(configuration);
+        const auto output = fixture.output();
+        if (run == 0) first = output;
+        EXPECT_TRUE(output == first) << family().configuration_name(configuration);
+      }
+    }
+  }
+
+ private:
+  std::optional<Device> device_;
+};
+
+TEST_F(Hopper, ManyTilesForEachCluster) {
+  expect_right(Problem::linear(1100, 5008, 136, DataType::bf16), Fill::integers);
+}
+
+TEST_F(Hopper, StreamAndSplitK) {
+  expect_right(Problem::linear(320, 1152, 2056, DataType::f16), Fill::normal);
+}
+
+TEST_F(Hopper, FewRowsSwapped) {
+  expect_right(Problem::linear(80, 1152, 1160, DataType::bf16), Fill::normal);
+}
+
+}  // namespace
+}  // namespace gemwright::test
