@@ -92,7 +92,7 @@ def caption(report):
 def one_by_one(rows):
     peers = peer_names(rows)
     heading = ["model", "role", "M", "N", "K", "type", "kernel", "µs", "of floor",
-               "× vendor first", "× vendor best"] + [f"× {peer}" for peer in peers]
+               "× vendor first", "× vendor best", "own × vendor best"] + [f"× {peer}" for peer in peers]
     lines = []
     for row in rows:
         us = row["us"]
@@ -101,7 +101,8 @@ def one_by_one(rows):
                       f"`{row['kernel']}`", number(us.get("chosen")),
                       percent(us.get("floor"), us.get("chosen")),
                       ratio(us.get("vendor_first"), us.get("chosen")),
-                      ratio(us.get("vendor_best"), us.get("chosen"))]
+                      ratio(us.get("vendor_best"), us.get("chosen")),
+                      ratio(us.get("vendor_best"), us.get("own"))]
                      + [ratio(us.get(peer), us.get("chosen")) for peer in peers])
     return markdown(heading, lines, text_columns=(0, 1, 5, 6))
 
@@ -111,12 +112,13 @@ def grouped(rows, group):
     peers = peer_names(rows)
     values = list(dict.fromkeys(row[group] for row in rows))
     heading = [group if group != "m" else "M", "problems", "of floor", "× vendor first",
-               "× vendor best"] + [f"× {peer}" for peer in peers]
+               "× vendor best", "own × vendor best"] + [f"× {peer}" for peer in peers]
     lines = []
     for value in values:
         members = [row["us"] for row in rows if row[group] == value]
-        means = [mean(members, other, "chosen")
-                 for other in ["vendor_first", "vendor_best"] + peers]
+        means = [mean(members, "vendor_first", "chosen"), mean(members, "vendor_best", "chosen"),
+                 mean(members, "vendor_best", "own")]
+        means += [mean(members, peer, "chosen") for peer in peers]
         floor = mean(members, "floor", "chosen")
         lines.append([value if value is not None else "dense", len(members),
                       f"{100 * floor:.0f} %" if floor else ""]

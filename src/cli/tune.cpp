@@ -69,7 +69,10 @@ std::vector<Row> tune_all(const Context& context, const Planner& planner,
     plan_options.progress = [&](int done, int total, const std::string& text) {
       line.show(fmt::format("{}  {}/{} {}", what, done, total, text));
     };
-    rows.push_back(tune_one(planner, entry, plan_options));
+    Row row = tune_one(planner, entry, plan_options);
+    // Broken off before anything was measured: that problem is not done.
+    const bool broken_off = context.interrupted && !options.model_only && !row.measured();
+    if (!broken_off) rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -93,44 +96,54 @@ Json json_of(const Row& row) {
   return json;
 }
 
+std::vector<std::string> cells_of(const Row& row) {
+  const Problem& problem = row.entry.problem;
+  std::vector<std::string> cells = {row.entry.model,
+                                    row.entry.role,
+                                    std::to_string(problem.batch),
+                                    std::to_string(problem.m),
+                                    std::to_string(problem.n),
+                                    std::to_string(problem.k),
+                                    std::string(name(problem.a.type))};
+  if (!row.failure.empty()) {
+    cells.insert(cells.end(), {"none", "-", "-", "-", "-"});
+    return cells;
+  }
+  const std::string mark = row.measured() ? "" : "~";
+  cells.insert(cells.end(), {row.kernel, mark + time_text(row.us()),
+                             mark + percent_text(row.explanation.floor_us, row.us()),
+                             ratio_text(row.explanation.vendor_first_us, row.us()),
+                             std::string(name(row.explanation.source))});
+  return cells;
+}
+
 void print(std::ostream& out, const Device& device, const std::vector<Row>& rows) {
-  out << fmt::format("{}{}{}\n\n", device.name(), device.profile().driver.empty() ? "" : ", ",
-                     device.profile().driver);
-  const bool batched = std::any_of(rows.begin(), rows.end(),
-                                   [](const Row& row) { return row.entry.problem.batch != 1; });
-  Table table(
-      {"role", "batch", "M", "N", "K", "type", "kernel", "time", "of floor", "x vendor", "source"},
-      {"batch", "M", "N", "K", "time", "of floor", "x vendor"});
+  const std::string& driver = device.profile().driver;
+  out << fmt::format("{}{}{}\n\n", device.name(), driver.empty() ? "" : ", ", driver);
+  const auto all = [&rows](const auto& holds) {
+    return std::all_of(rows.begin(), rows.end(), [&](const Row& row) { return holds(row.entry); });
+  };
+  const bool one_model = all([&](const auto& entry) { return entry.model == rows[0].entry.model; });
+  const bool no_batches = all([](const auto& entry) { return entry.problem.batch == 1; });
+  Table table({"model", "role", "batch", "M", "N", "K", "type", "kernel", "time", "of floor",
+               "x vendor", "source"},
+              {"batch", "M", "N", "K", "time", "of floor", "x vendor"});
   for (const Row& row : rows) {
-    const Problem& problem = row.entry.problem;
-    std::vector<std::string> cells = {row.entry.role,
-                                      batched ? std::to_string(problem.batch) : "",
-                                      std::to_string(problem.m),
-                                      std::to_string(problem.n),
-                                      std::to_string(problem.k),
-                                      std::string(name(problem.a.type))};
-    if (row.failure.empty()) {
-      const auto& explanation = row.explanation;
-      const std::string mark = row.measured() ? "" : "~";
-      cells.insert(cells.end(), {row.kernel, mark + time_text(row.us()),
-                                 mark + percent_text(explanation.floor_us, row.us()),
-                                 ratio_text(explanation.vendor_first_us, row.us()),
-                                 std::string(name(explanation.source))});
-    } else {
-      cells.insert(cells.end(), {"none", "-", "-", "-", "-"});
-    }
+    auto cells = cells_of(row);
+    // Columns without text are left out.
+    if (one_model) cells[0].clear();
+    if (no_batches) cells[2].clear();
     table.add(std::move(cells));
   }
   table.print(out);
 }
 
 void print_notes(std::ostream& out, const std::vector<Row>& rows) {
+  out << "\nof floor: the hardware's least time over this one\n"
+         "x vendor: the time of the vendor library's first choice over this one\n";
   const bool predicted = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
     return row.failure.empty() && !row.measured();
   });
-  out << "\nof floor: the hardware's least time over this one; x vendor: the vendor library's "
-         "first "
-         "choice over this one\n";
   if (predicted) out << "~: predicted by the model, not measured\n";
   for (const Row& row : rows) {
     if (!row.failure.empty()) out << fmt::format("none: {}\n", row.failure);
@@ -140,7 +153,11 @@ void print_notes(std::ostream& out, const std::vector<Row>& rows) {
 int run_tune(Context& context, const Options& options) {
   const auto entries = options.problems.entries();
   Device device = options.output.device();
-  if (device.present() && !options.model_only) device = calibrated(device);
+  if (device.present() && !options.model_only) {
+    ProgressLine line(context);
+    line.show("measuring the device's rates, once");
+    device = calibrated(device);
+  }
   const Planner planner(device, options.store.store());
   const auto rows = tune_all(context, planner, entries, options);
 
