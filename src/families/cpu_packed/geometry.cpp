@@ -44,7 +44,8 @@ Geometry::Geometry(const Setup& setup, Loader loader, const Problem& problem)
     : n(problem.n), k(problem.k), batch(problem.batch) {
   const bool dot = setup.path == Path::dot;
   panels = ceil_div(n, kPanel);
-  k_padded = dot ? ceil_div(k, kDotPadding) * kDotPadding : ceil_div(k, 2) * 2;
+  a_by_rows = dot || kernels(setup.isa)->a_by_rows;
+  k_padded = a_by_rows ? ceil_div(k, kDotPadding) * kDotPadding : ceil_div(k, 2) * 2;
   a_element = loader == Loader::bf16_dot ? 2 : 4;
   unit_depth = step_depth(loader);
   tile_rows = setup.rows;

@@ -47,6 +47,7 @@ struct Geometry {
   std::int64_t batch = 1;
   std::int64_t panels = 0;     // of B
   std::int64_t k_padded = 0;   // in packed A
+  bool a_by_rows = false;      // packed A: one row after the other
   int a_element = 4;           // bytes in packed A
   int unit_depth = 1;          // k per 32-bit unit of a panel of B
   std::int64_t tile_rows = 1;  // at most

@@ -87,7 +87,7 @@ class Run {
       const std::int64_t last = tile_row(tile + 1);
       char* target = out + first * g_.k_padded * g_.a_element;
       const char* source = element(x_.a, p_.a, batch, row_begin_ + first, 0);
-      if (setup_.path == Path::dot) {
+      if (g_.a_by_rows) {
         pack_a_rows(source, last - first, target);
         continue;
       }
@@ -299,7 +299,9 @@ class Run {
     std::int64_t call = 0;
     for_each_tile(cell, begin, end, [&](const Tile& tile) {
       PanelArgs args;
-      args.a = a + (tile.row * g_.k_padded + k * tile.rows) * g_.a_element;
+      const std::int64_t depth_stride = g_.a_by_rows ? 1 : tile.rows;
+      args.a = a + (tile.row * g_.k_padded + k * depth_stride) * g_.a_element;
+      args.a_row_bytes = g_.k_padded * g_.a_element;
       args.b = panels.address + (tile.panel - begin) * panels.panel_bytes;
       args.b_panel_bytes = panels.panel_bytes;
       args.b_step_bytes = panels.step_bytes;

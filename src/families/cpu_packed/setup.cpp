@@ -184,6 +184,8 @@ const KernelTable* kernels(Isa isa) {
       return avx512_kernels();
     case Isa::avx512_bf16:
       return avx512_bf16_kernels();
+    case Isa::amx_bf16:
+      return amx_bf16_kernels();
   }
   return nullptr;
 }
@@ -202,13 +204,19 @@ std::optional<std::string> isa_refusal(Isa isa, const CpuFeatures& features) {
     case Isa::avx512_bf16:
       if (!features.avx512 || !features.avx512_bf16) return "the CPU has no AVX512-BF16";
       return std::nullopt;
+    case Isa::amx_bf16:
+      if (!features.avx512 || !features.amx_bf16) {
+        return "the CPU has no AMX-BF16, or the system does not grant its tiles to this process";
+      }
+      return std::nullopt;
   }
   return "it is not known";
 }
 
 std::optional<Loader> loader_of(Isa isa, Path path, const Problem& p) {
   const DataType b = p.b.type;
-  if (isa == Isa::avx512_bf16) {
+  if (isa == Isa::avx512_bf16 || isa == Isa::amx_bf16) {
+    if (isa == Isa::amx_bf16 && path == Path::dot) return std::nullopt;
     const bool bf16 = p.a.type == DataType::bf16 && b == DataType::bf16;
     const bool layout = path == Path::pack     ? !p.b.packed
                         : path == Path::direct ? p.b.packed
@@ -235,7 +243,7 @@ std::optional<Loader> loader_of(Isa isa, Path path, const Problem& p) {
 
 std::vector<Setup> setups(const Problem& problem, const CpuProfile& cpu) {
   std::vector<Setup> result;
-  for (const Isa isa : {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::scalar}) {
+  for (const Isa isa : {Isa::amx_bf16, Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::scalar}) {
     if (isa_refusal(isa, cpu.features)) continue;
     for (const Path path : {Path::direct, Path::pack, Path::dot}) {
       const auto loader = loader_of(isa, path, problem);
@@ -248,7 +256,7 @@ std::vector<Setup> setups(const Problem& problem, const CpuProfile& cpu) {
     }
     // A narrower instruction set is for CPUs without the wider one; bf16 dot products alone may
     // also be the slower choice.
-    if (isa != Isa::avx512_bf16 && !result.empty()) break;
+    if (isa <= Isa::avx512 && !result.empty()) break;
   }
   return result;
 }

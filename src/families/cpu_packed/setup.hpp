@@ -13,7 +13,7 @@
 
 namespace gemwright::cpu_packed {
 
-enum class Isa : std::int32_t { scalar, avx2, avx512, avx512_bf16 };
+enum class Isa : std::int32_t { scalar, avx2, avx512, avx512_bf16, amx_bf16 };
 
 /// How the micro-kernels get at B.
 enum class Path : std::int32_t {

@@ -12,7 +12,7 @@
 namespace gemwright::cpu_packed {
 
 inline constexpr int kPanel = 16;
-inline constexpr int kMaxRows = 16;       // of a micro-tile
+inline constexpr int kMaxRows = 32;       // of a micro-tile
 inline constexpr int kMaxPanels = 4;      // of a micro-tile
 inline constexpr int kMaxDotRows = 8;     // of A in a dot tile
 inline constexpr int kMaxDotColumns = 8;  // of B in a dot tile
@@ -38,9 +38,11 @@ struct Prefetch {
 };
 
 /// One micro-tile. A is packed by steps: [step][rows] of fp32 (two k of each row per step for
-/// "pairs": [step][2][rows]) or of bf16 pairs for bf16_dot. The result is [rows][panels * 16].
+/// "pairs": [step][2][rows]) or of bf16 pairs for bf16_dot; or by rows, as the table says. The
+/// result is [rows][panels * 16].
 struct PanelArgs {
   const void* a = nullptr;
+  std::ptrdiff_t a_row_bytes = 0;  // where A is packed by rows
   const void* b = nullptr;
   std::ptrdiff_t b_panel_bytes = 0;  // from one panel to the next
   std::ptrdiff_t b_step_bytes = 0;   // from one step to the next
@@ -122,6 +124,7 @@ using Store = void (*)(const StoreArgs&);
 
 struct KernelTable {
   const char* name = "";
+  bool a_by_rows = false;                       // micro-kernels take A as dot kernels do
   int max_rows[kLoaders][kMaxPanels + 1] = {};  // 0: none
   PanelKernel panel[kLoaders][kMaxPanels + 1][kMaxRows + 1] = {};
   int dot_columns[kLoaders][kMaxDotRows + 1] = {};  // widest tile for that many rows; 0: none
@@ -139,5 +142,6 @@ const KernelTable* scalar_kernels();
 const KernelTable* avx2_kernels();
 const KernelTable* avx512_kernels();
 const KernelTable* avx512_bf16_kernels();
+const KernelTable* amx_bf16_kernels();
 
 }  // namespace gemwright::cpu_packed
