@@ -70,6 +70,7 @@ struct alignas(64) TensorMap {
 /// What cuTensorMapEncodeTiled takes, for up to 5 dimensions, innermost first. Sizes are in
 /// elements and not zero; strides are multiples of 16 below 2^40; box dimensions are at most 256.
 struct TensorMapShape {
+  int ordinal = 0;  // of the device whose memory it describes
   int rank = 2;
   DataType type = DataType::bf16;
   bool tf32 = false;  // f32 only: elements are rounded to tf32 as they are loaded

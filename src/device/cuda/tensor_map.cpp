@@ -50,12 +50,21 @@ CUtensorMapL2promotion promotion(int bytes) {
 void encode(TensorMap& map, const TensorMapShape& shape, const void* base) {
   static const Driver& api = driver();
   constexpr std::array<cuuint32_t, 5> kElementStrides{1, 1, 1, 1, 1};
-  const CUresult result = api.tensor_map_encode_tiled(
-      reinterpret_cast<CUtensorMap*>(map.bytes.data()), element_type(shape),
-      static_cast<cuuint32_t>(shape.rank), const_cast<void*>(base), shape.size.data(),
-      shape.stride_bytes.data() + 1, shape.box.data(), kElementStrides.data(),
-      CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle(shape.swizzle_bytes),
-      promotion(shape.l2_promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const auto attempt = [&] {
+    return api.tensor_map_encode_tiled(
+        reinterpret_cast<CUtensorMap*>(map.bytes.data()), element_type(shape),
+        static_cast<cuuint32_t>(shape.rank), const_cast<void*>(base), shape.size.data(),
+        shape.stride_bytes.data() + 1, shape.box.data(), kElementStrides.data(),
+        CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle(shape.swizzle_bytes),
+        promotion(shape.l2_promotion_bytes), CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  };
+  CUresult result = attempt();
+  if (result == CUDA_ERROR_INVALID_CONTEXT) {
+    // The driver wants some current context, which a thread that only launches on created streams
+    // may not have.
+    const CurrentContext current(shape.ordinal);
+    result = attempt();
+  }
   if (result != CUDA_SUCCESS) {
     check(result,
           fmt::format("cuTensorMapEncodeTiled of {} (rank {}, size {}x{}, stride {} bytes, box "

@@ -22,9 +22,9 @@ constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
 // A descriptor of three dimensions: inner, outer, batch. Dimensions of size 1, broadcast batches
 // included, have no stride of their own: any legal one does.
-void encode(cuda::TensorMap& map, const Operand& operand, bool tf32, std::int64_t inner,
-            std::int64_t outer, std::int64_t outer_stride, std::int64_t batch, int box_inner,
-            int box_outer, int swizzle, const void* base) {
+void encode(cuda::TensorMap& map, int ordinal, const Operand& operand, bool tf32,
+            std::int64_t inner, std::int64_t outer, std::int64_t outer_stride, std::int64_t batch,
+            int box_inner, int box_outer, int swizzle, const void* base) {
   const int size = size_bytes(operand.type);
   const auto bytes = [&](std::int64_t stride, bool used) {
     return static_cast<std::uint64_t>(used ? stride * size : 16);
@@ -35,7 +35,8 @@ void encode(cuda::TensorMap& map, const Operand& operand, bool tf32, std::int64_
   };
   cuda::encode(
       map,
-      {.rank = 3,
+      {.ordinal = ordinal,
+       .rank = 3,
        .type = operand.type,
        .tf32 = tf32,
        .size = {at_least_one(inner), at_least_one(outer), batched ? at_least_one(batch) : 1},
@@ -116,9 +117,11 @@ class HopperKernel final : public Kernel {
       // Without K nothing is loaded, and there may be nothing to point to.
       const void* at = p.k > 0 ? base : operands.d;
       if (major_rows) {
-        encode(map, x, tf32, rows, p.k, k_stride, p.batch, 64, 64 / sharers, 128, at);
+        encode(map, device_.ordinal(), x, tf32, rows, p.k, k_stride, p.batch, 64, 64 / sharers, 128,
+               at);
       } else {
-        encode(map, x, tf32, p.k, rows, row_stride, p.batch, tile_k, tile / sharers, 128, at);
+        encode(map, device_.ordinal(), x, tf32, p.k, rows, row_stride, p.batch, tile_k,
+               tile / sharers, 128, at);
       }
     };
     input(a, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride, setting_.tile_m,
@@ -132,11 +135,11 @@ class HopperKernel final : public Kernel {
     const int columns = chunk_columns(p.d.type, setting_.columns_stored(), p.c.has_value());
     const int size = size_bytes(p.d.type);
     if (view.store == Store::rows) {
-      encode(d, p.d, false, p.n, p.m, p.d.row_stride, p.batch, columns, 64, columns * size,
-             operands.d);
+      encode(d, device_.ordinal(), p.d, false, p.n, p.m, p.d.row_stride, p.batch, columns, 64,
+             columns * size, operands.d);
     } else if (view.store == Store::columns) {
-      encode(d, p.d, false, p.m, p.n, p.d.col_stride, p.batch, 128 / size, columns, 128,
-             operands.d);
+      encode(d, device_.ordinal(), p.d, false, p.m, p.n, p.d.col_stride, p.batch, 128 / size,
+             columns, 128, operands.d);
     }
   }
 
