@@ -22,10 +22,9 @@ struct TiledWork {
   bool persistent = false;  // one CTA keeps its place for all its tiles: no refill between them
   int stages = 3;           // of the ring, the one at work included
   double multicast_a = 1, multicast_b = 1;  // CTAs that one L2 read of A, of B serves
-  double flops_per_s = 0;   // of the whole device, by the instructions and operands of this kernel
-  double shared_bytes = 0;  // read from shared memory for one k-tile of one CTA
-  double step_overhead_s = 40e-9;  // barriers of one k-tile, that other CTAs of the SM may hide
-  double reduce_s = 1.5e-6;        // split-K: partials out, arrival, partials in
+  double flops_per_s = 0;  // of the whole device, by the instructions and operands of this kernel
+  double step_overhead_s = 20e-9;  // barriers of one k-tile, that other CTAs of the SM may hide
+  double reduce_s = 1.3e-6;        // split-K: partials out, arrival, partials in
 };
 
 /// Tens of nanoseconds.

@@ -39,7 +39,7 @@ constexpr std::array kTiles = {
     TileShape{128, 192, 2, 4, 1}, TileShape{128, 256, 2, 4, 1}, TileShape{192, 128, 4, 2, 1},
     TileShape{256, 64, 4, 1, 1},  TileShape{256, 128, 4, 2, 1},
 };
-constexpr std::array kSplitCounts = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32};
+constexpr std::array kSplitCounts = {1, 2, 3, 4, 6, 8, 12, 16};
 
 bool is_mma_type(DataType type) {
   return type == DataType::f16 || type == DataType::bf16;
@@ -62,17 +62,15 @@ struct View {
     return values[kStages] * (values[kTileM] + values[kTileN]) * values[kTileK] * element();
   }
   /// What the compiler needs, as compile tests show: accumulators, two fragments of each operand,
-  /// addresses; loads through registers, and tf32 that lies across K, on top.
+  /// addresses; loads through registers (elements before and after they are packed), and tf32,
+  /// whose rounding is scheduled far ahead where steps are many.
   int registers() const {
     const int fragments = 2 * (warp_m() + warp_n()) / 4;
-    // Twice: elements before they are packed.
-    const int fetched = 2 * ((a.copy_bytes() == 0 ? values[kTileM] : 0) +
-                             (b.copy_bytes() == 0 ? values[kTileN] : 0));
-    const int wordwise =
-        element() == 4 && (a.major() == Major::along_rows || b.major() == Major::along_rows) ? 16
-                                                                                             : 0;
-    return accumulators() + fragments + 50 + wordwise +
-           fetched * values[kTileK] * element() / threads() / 4;
+    const int through =
+        (a.copy_bytes() == 0 ? values[kTileM] : 0) + (b.copy_bytes() == 0 ? values[kTileN] : 0);
+    const int fetched = 2 * through * values[kTileK] * element() / threads() / 4;
+    const int rounding = element() == 4 ? (values[kTileK] >= 32 ? 40 : 16) : 0;
+    return accumulators() + fragments + 46 + fetched + rounding;
   }
 
   std::array<std::int32_t, kMaxParameters> values;
@@ -206,15 +204,18 @@ class CudaMma final : public CudaFamily {
   // A tile with every depth, number of stages and split that makes sense.
   static void add_depths(std::vector<Configuration>& found, const Problem& problem,
                          const Device& device, const TileShape& tile, bool swap) {
-    const bool small = tile.m * tile.n <= 64 * 64;
+    const bool small = tile.m * tile.n <= 64 * 32;
     const int element = size_bytes(problem.a.type);
     for (const int line : {64, 128, 256, 512, 1024}) {  // bytes of K in a tile
-      // A warp's part of K is a whole swizzle of 128 bytes, or two.
+      // A warp's part of K is a whole swizzle of 128 bytes, or two. Elsewhere a k-tile's products
+      // should outlast a barrier, and four stages fit the smallest device.
       if (tile.warps_k > 1 ? line < 128 * tile.warps_k || line > 256 * tile.warps_k
-                           : line > (small ? 256 : 128)) {
+                           : line < (small ? 128 : 64) || line > (small ? 256 : 128)) {
         continue;
       }
       for (const int stages : {3, 4, 6, 8}) {
+        // Deep rings are for the tiles that stream weights.
+        if (stages == 8 && !small) continue;
         Configuration configuration;
         configuration.values = {tile.m,       tile.n,       line / element, tile.warps_m,
                                 tile.warps_n, tile.warps_k, stages,         1,
@@ -236,12 +237,12 @@ class CudaMma final : public CudaFamily {
       const TileLaunch launch = tile_launch(View(problem, configuration));
       const std::int64_t grid = grid_size(problem, launch);
       if (grid == 0) continue;
-      if (splits > 1) {
-        // Splitting pays where it fills the device, and each part is worth its reduction.
-        const std::int64_t steps = tiles_of(problem.k, view.values[kTileK]);
-        if (grid > slots || steps < 4 * splits) break;
-        if (effective_splits(problem, launch) != splits) break;
-      }
+      const std::int64_t steps = tiles_of(problem.k, view.values[kTileK]);
+      // Splitting pays where it fills the device and each part is worth its reduction.
+      if (splits > 1 && (grid > slots || steps < 4 * splits)) break;
+      if (effective_splits(problem, launch) != splits) break;
+      const bool idle = 2 * grid <= gpu.multiprocessors;
+      if (idle && steps >= 8 * splits && splits < kSplitCounts.back()) continue;
       found.push_back(configuration);
     }
   }
@@ -250,8 +251,9 @@ class CudaMma final : public CudaFamily {
     const CudaProfile& gpu = device.profile().cuda;
     const Problem& p = view.problem;
     const bool f32 = p.a.type == DataType::f32;
-    // mma.sync reaches about 0.65 of what wgmma does on sm_90.
-    const double peak = (f32 ? gpu.tf32_flops : gpu.f16_flops) * (gpu.sm == 90 ? 0.65 : 0.95);
+    // What the fit of model/cuda_cost.cpp gives on sm_90, where mma.sync alone reaches 0.64 of
+    // wgmma (638 TFLOP/s on an H200). Older tensor cores have no faster instruction.
+    const double peak = (f32 ? gpu.tf32_flops : gpu.f16_flops) * (gpu.sm == 90 ? 0.49 : 0.75);
     model::TiledWork work;
     work.m = p.m, work.n = p.n, work.k = p.k, work.batch = p.batch;
     work.shared_a = p.a.batch_stride == 0;
@@ -265,8 +267,6 @@ class CudaMma final : public CudaFamily {
     work.stages = view.values[kStages];
     work.ctas_per_sm = ctas_per_sm(view, gpu);
     work.flops_per_s = peak;
-    work.shared_bytes = static_cast<double>(view.threads()) / 32 * (view.warp_m() + view.warp_n()) *
-                        view.values[kTileK] * view.element();
     return work;
   }
 };

@@ -211,9 +211,7 @@ class CudaSimt final : public CudaFamily {
     // Of four issue slots the loads of a fragment take some: 8x8 outputs need 4 for 64 products.
     const double products = v[kThreadM] * v[kThreadN];
     const double loads = (v[kThreadM] + v[kThreadN]) / 4.0;
-    work.flops_per_s = 0.9 * device.profile().cuda.f32_flops * products / (products + 2 * loads);
-    work.shared_bytes =
-        static_cast<double>(v[kThreads]) / 32 * v[kTileK] * 4 * (v[kThreadM] * 4 + v[kThreadN] * 8);
+    work.flops_per_s = 0.75 * device.profile().cuda.f32_flops * products / (products + 2 * loads);
     // Loads that find their vector too narrow cost as many instructions as elements.
     const double narrow =
         1.0 / cuda_layout::input_a(p).vector(16) + 1.0 / cuda_layout::input_b(p).vector(16);
