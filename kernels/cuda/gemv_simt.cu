@@ -53,7 +53,7 @@ __device__ __forceinline__ void accumulate(const GemmParams& p, const Tile& tile
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, 1)
     gemv_simt(const __grid_constant__ GemmParams p) {
   __shared__ float sums[kWarps][kOutputs];
   const int thread = threadIdx.x;

@@ -19,7 +19,11 @@ struct MmaMainloop {
   static constexpr int kBlocksN = kWarpN / kRowsB;
   static constexpr int kValues = kBlocksM * kBlocksN * 4;
   using FragmentsA = Fragments<kType, kMajorA, kTileM, kTileK, kWarpM, true>;
-  using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kWarpN, false>;
+  /// B is loaded in parts, so that loads lie between products; each a whole step ahead.
+  static constexpr int kPartRows = kWarpN % 16 == 0 ? 16 : 8;
+  static constexpr int kParts = kWarpN / kPartRows;
+  static constexpr int kHeld = 2 * kParts;
+  using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kPartRows, false>;
   static constexpr int kBytesA = FragmentsA::Tile::kBytes;
   static constexpr int kStageBytes = kBytesA + FragmentsB::Tile::kBytes;
   static constexpr int kSteps = FragmentsA::kSteps / kWarpsK;
@@ -31,16 +35,15 @@ struct MmaMainloop {
   float acc[kBlocksM][kBlocksN][4];
 
   /// `count` k-tiles, from where the loaders stand. `shared` is kStages * kStageBytes, aligned to
-  /// 128 bytes. Two fragments are kept: one is loaded while the other is multiplied, and the first
-  /// of the next k-tile before the last product of this one.
+  /// 128 bytes. Fragments are loaded while earlier ones are multiplied, across k-tiles too.
   template <typename LoaderA, typename LoaderB>
   __device__ __forceinline__ void run(LoaderA& a, LoaderB& b, int count, unsigned shared, int warp,
                                       int lane) {
     const int row_m = warp % kWarpsM * kWarpM;
     const int row_n = warp / kWarpsM % kWarpsN * kWarpN;
     const int part = warp / (kWarpsM * kWarpsN) * kSteps;
-    const unsigned part_a = FragmentsA::step_offset(part);
-    const unsigned part_b = kBytesA + FragmentsB::step_offset(part);
+    const unsigned first_a = FragmentsA::step_offset(part);
+    const unsigned first_b = kBytesA + FragmentsB::step_offset(part);
 #pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) {
       if (i < count) {
@@ -58,32 +61,28 @@ struct MmaMainloop {
       copy_commit();
     }
     clear();
-    FragmentsA a0, a1;
-    FragmentsB b0, b1;
+    FragmentsA part_of_a[2];
+    FragmentsB part_of_b[kHeld];
     unsigned slot = shared;
     unsigned free_slot = shared + (kStages - 1) * kStageBytes;
     const unsigned end = shared + kStages * kStageBytes;
     copy_wait<kStages - 2>();
     __syncthreads();
-    a0.load(slot + part_a, row_m, 0, lane);
-    b0.load(slot + part_b, row_n, 0, lane);
+    part_of_a[0].load(slot + first_a, row_m, 0, lane);
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      part_of_b[part].load(slot + first_b, row_n + part * kPartRows, 0, lane);
+    }
 
+    constexpr int kAll = kSteps * kParts;
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
       const bool more = i + kStages - 1 < count;
 #pragma unroll
-      for (int step = 0; step < kSteps; step += 2) {
-        a1.load(slot + part_a, row_m, step + 1, lane);
-        b1.load(slot + part_b, row_n, step + 1, lane);
-        if (step == 0) {
-          if (more) {
-            a.start(free_slot);
-            b.start(free_slot + kBytesA);
-          }
-          copy_commit();
-        }
-        multiply_all(a0, b0);
-        if (step == kSteps - 2) {
+      for (int now = 0; now < kAll; ++now) {
+        const int step = now / kParts;
+        const int next = (now + kParts) % kAll;
+        if (next == 0) {
           if (more) {
             a.finish(free_slot);
             b.finish(free_slot + kBytesA);
@@ -93,10 +92,20 @@ struct MmaMainloop {
           copy_wait<kStages - 2>();
           __syncthreads();
         }
-        const int next = (step + 2) % kSteps;
-        a0.load(slot + part_a, row_m, next, lane);
-        b0.load(slot + part_b, row_n, next, lane);
-        multiply_all(a1, b1);
+        if (next == 0 || (now % kParts == 0 && step + 1 < kSteps)) {
+          const int ahead = (step + 1) % kSteps;
+          part_of_a[ahead % 2].load(slot + first_a, row_m, ahead, lane);
+        }
+        part_of_b[(now + kParts) % kHeld].load(slot + first_b, row_n + next % kParts * kPartRows,
+                                               next / kParts, lane);
+        if (now == 0) {
+          if (more) {
+            a.start(free_slot);
+            b.start(free_slot + kBytesA);
+          }
+          copy_commit();
+        }
+        multiply_part(part_of_a[step % 2], part_of_b[now % kHeld], now % kParts);
       }
     }
     copy_wait<0>();
@@ -152,16 +161,17 @@ struct MmaMainloop {
     }
   }
 
-  __device__ __forceinline__ void multiply_all(const FragmentsA& a, const FragmentsB& b) {
+  __device__ __forceinline__ void multiply_part(const FragmentsA& a, const FragmentsB& b,
+                                                int part) {
+    constexpr int kBlocks = kPartRows / kRowsB;
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
-      for (int j = 0; j < kBlocksN; ++j) {
-        // Back and forth, so that neighbouring products share a fragment of B in the reuse cache.
-        const int column = i % 2 == 0 ? j : kBlocksN - 1 - j;
-        const int high = 2 * (column % 2);
-        multiply<kType>(acc[i][column], a.x[i][0], a.x[i][1], a.x[i][2], a.x[i][3],
-                        b.x[column / 2][high], b.x[column / 2][high + 1]);
+      for (int j = 0; j < kBlocks; ++j) {
+        // Back and forth, so that neighbours share an operand in the reuse cache.
+        const int block = i % 2 == 0 ? j : kBlocks - 1 - j;
+        multiply<kType>(acc[i][part * kBlocks + block], a.x[i][0], a.x[i][1], a.x[i][2], a.x[i][3],
+                        b.x[0][2 * block], b.x[0][2 * block + 1]);
       }
     }
   }

@@ -7,12 +7,14 @@ namespace gemwright::model {
 namespace {
 
 // Fitted on an H200 to 300 times of cuda_mma, M = 1 to 8192; 6.7 % (one sigma) remain. Beside them
-// the rate of the instructions is each family's, the latency and the launch the profile's.
+// the rate of the instructions is each family's, the launch the profile's.
 //
 // Part of L2 that holds tiles until they are read again; the rest is output and noise.
 constexpr double kUsableL2 = 0.6;
 // From L2 to one multiprocessor; the hardware's path is 64 bytes wide.
 constexpr double kL2BytesPerClock = 59;
+// Of a load while many are under way: more than a lone one takes.
+constexpr double kLatency = 0.75e-6;
 // Stores of the last tiles and the grid's end.
 constexpr double kDrain = 0.4e-6;
 
@@ -56,13 +58,13 @@ Estimate tiled_time(const CudaProfile& gpu, const TiledWork& w) {
   const double l2 = (w.tile_m * w.bytes_a / w.multicast_a + w.tile_n * w.bytes_b / w.multicast_b) *
                     w.tile_k * sms / l2_rate;
   // What is in flight over latency bounds what one SM may draw.
-  const double latency = gpu.memory_latency_s / (resident * (w.stages - 1));
+  const double latency = kLatency / (resident * (w.stages - 1));
   const double step = std::max(overlapped(math, l2), latency) + w.step_overhead_s / resident;
 
   const double fills = w.persistent ? 1 : divide_up(on_busiest, resident);
-  const double busy = on_busiest * steps * step + (fills - 1) * gpu.memory_latency_s;
+  const double busy = on_busiest * steps * step + (fills - 1) * kLatency;
   const double memory = memory_bytes(gpu, w) / gpu.memory_bytes_per_s;
-  double overhead = gpu.launch_s + gpu.memory_latency_s + kDrain;
+  double overhead = gpu.launch_s + kLatency + kDrain;
   if (w.splits > 1) {
     const double partials = 2 * ctas * w.tile_m * w.tile_n * sizeof(float);
     overhead += w.reduce_s + partials / l2_rate;

@@ -68,7 +68,8 @@ struct View {
     const int fragments = 2 * (warp_m() + warp_n()) / 4;
     const int through =
         (a.copy_bytes() == 0 ? values[kTileM] : 0) + (b.copy_bytes() == 0 ? values[kTileN] : 0);
-    const int fetched = 2 * through * values[kTileK] * element() / threads() / 4;
+    const int fetched =
+        through == 0 ? 0 : 16 + 2 * through * values[kTileK] * element() / threads() / 4;
     const int rounding = element() == 4 ? (values[kTileK] >= 32 ? 40 : 16) : 0;
     return accumulators() + fragments + 46 + fetched + rounding;
   }
