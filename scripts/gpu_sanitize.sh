@@ -9,11 +9,13 @@ sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/
 [ -x "$sanitizer" ] || { echo "compute-sanitizer is not there: it comes with the CUDA toolkit" >&2; exit 2; }
 
 failed=0
-# The vendor's own kernels are not ours to mend.
+# The vendor's own kernels are not ours to mend. API errors are tried and handled (a cluster that a
+# device does not have); those that are not fail the test.
 filter='*GpuConformance.Reduced/*-*cuda_vendor*'
 for tool in memcheck racecheck synccheck initcheck; do
   echo "== $tool"
   timeout "${GEMWRIGHT_SANITIZE_LIMIT:-600}" "$sanitizer" --tool "$tool" --error-exitcode 9 \
+    --report-api-errors no \
     "$program" --gtest_filter="$filter" --gtest_brief=1
   code=$?
   [ "$code" -eq 0 ] || { echo "$tool: exit code $code"; failed=1; }

@@ -55,10 +55,13 @@ class Bench {
     empty_ = LoadedKernel::load(device, compiled, "empty_kernel", 0);
     read_ = LoadedKernel::load(device, compiled, "read_kernel", 0);
     chase_ = LoadedKernel::load(device, compiled, "chase_kernel", 0);
-    // Far beyond L2, so that what is left of the last pass does not count.
-    bytes_ = std::min<std::size_t>(16 * gpu_.l2_bytes, gpu_.memory_bytes / 4);
-    memory_ = Buffer(ordinal_, bytes_ + 256);
     const CurrentContext current(ordinal_);
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    check(driver().mem_get_info(&free_bytes, &total_bytes), "cuMemGetInfo");
+    // Far beyond L2, so that what is left of the last pass hardly counts.
+    bytes_ = std::min(64 * gpu_.l2_bytes, free_bytes / 2);
+    memory_ = Buffer(ordinal_, bytes_ + 256);
     check(driver().memset_bytes(memory_.address(), 0, memory_.bytes(), stream_.handle()),
           "cuMemsetD8Async");
   }
@@ -85,6 +88,7 @@ class Bench {
     return static_cast<double>(bytes) * kPasses / best([&] { read(bytes, kPasses); });
   }
 
+  /// Of a load whose line is not in L2, on an idle device.
   double memory_latency() {
     constexpr int kSteps = 2000;
     const void* data = memory_.data();
@@ -94,7 +98,9 @@ class Bench {
     auto stride = static_cast<unsigned>(words / kSteps / 2);
     int steps = kSteps;
     void* arguments[] = {&data, &words, &stride, &steps, &out};
-    return best([&] { chase_->launch({.threads = 1}, arguments, stream()); }) / kSteps;
+    // What it loaded is in L2 afterwards: reading everything pushes it out again.
+    const auto flush = [&] { read(bytes_, 1); };
+    return best([&] { chase_->launch({.threads = 1}, arguments, stream()); }, flush) / kSteps;
   }
 
  private:
@@ -110,13 +116,16 @@ class Bench {
     read_->launch({.grid = {grid, 1, 1}, .threads = kThreads}, arguments, stream());
   }
 
-  // Least time of a few replays of what `record` enqueues.
-  template <typename Record>
-  double best(Record&& record) {
+  static void nothing() {}
+
+  // Least time of a few replays of what `record` enqueues, each after what `before` does.
+  template <typename Record, typename Before = void (*)()>
+  double best(Record&& record, Before&& before = &nothing) {
     const Graph graph(ordinal_, stream_, record);
     graph.launch(stream_);
     double seconds = 1e9;
     for (int round = 0; round < kRounds; ++round) {
+      before();
       start_.record(stream_);
       graph.launch(stream_);
       end_.record(stream_);
