@@ -1,5 +1,6 @@
 #include "lists/model_config.hpp"
 
+#include "files/parse_json.hpp"
 #include "lists/architectures.hpp"
 #include <gemwright/errors.hpp>
 
@@ -40,14 +41,6 @@ std::string known_text() {
   return text;
 }
 
-nlohmann::json parse(std::string_view text) {
-  try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw InvalidArgument("config", error.what(), "JSON");
-  }
-}
-
 std::string architecture(const nlohmann::json& config) {
   const Fields fields(config);
   if (fields.has("_class_name") && config["_class_name"].is_string()) {
@@ -64,7 +57,7 @@ std::string architecture(const nlohmann::json& config) {
 
 std::vector<Entry> from_model_config(std::string_view text, const std::string& model,
                                      const Options& options) {
-  const nlohmann::json config = parse(text);
+  const auto config = files::parse_json<nlohmann::json>(text, "config", "JSON");
   const std::string name = architecture(config);
   const auto found = architectures().find(name);
   if (found == architectures().end()) throw InvalidArgument("architectures", name, known_text());

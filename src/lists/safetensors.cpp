@@ -1,6 +1,7 @@
 #include "lists/safetensors.hpp"
 
 #include "files/files.hpp"
+#include "files/parse_json.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -99,8 +100,8 @@ void read_into(std::vector<Tensor>& tensors, const fs::path& file) {
 
 // Shards named by an index; they lie beside it.
 std::set<fs::path> shards_of(const fs::path& index) {
-  const auto text = files::read(index);
-  const json parsed = json::parse(text.value_or(""), nullptr, false);
+  const auto parsed = files::parse_json<json>(files::read(index).value_or(""), index.string(),
+                                              "a safetensors index");
   const auto map = parsed.is_object() ? parsed.find("weight_map") : parsed.end();
   if (map == parsed.end() || !map->is_object()) {
     throw InvalidArgument(index.string(), "no object \"weight_map\"", "a safetensors index");
@@ -140,12 +141,7 @@ std::string model_name(const fs::path& path) {
 }  // namespace
 
 std::vector<Tensor> parse_safetensors_header(std::string_view text, const std::string& file) {
-  json header;
-  try {
-    header = json::parse(text);
-  } catch (const json::parse_error& error) {
-    throw InvalidArgument(file, error.what(), "a safetensors file with a JSON header");
-  }
+  const auto header = files::parse_json<json>(text, file, "a safetensors file with a JSON header");
   if (!header.is_object()) {
     throw InvalidArgument(file, header.type_name(), "a safetensors file with an object as header");
   }

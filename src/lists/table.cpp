@@ -1,5 +1,6 @@
 #include "lists/table.hpp"
 
+#include "files/parse_json.hpp"
 #include <gemwright/errors.hpp>
 
 #include <charconv>
@@ -172,6 +173,9 @@ Row row_of(const json& item, const std::string& place) {
   for (const auto& [name, value] : item.items()) {
     check_column(name, place);
     if (value.is_null()) continue;
+    if (value.is_structured()) {
+      throw InvalidArgument(place + ": " + name, value.type_name(), "a number or text");
+    }
     cells.emplace(
         name, value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, kReplace));
   }
@@ -179,12 +183,7 @@ Row row_of(const json& item, const std::string& place) {
 }
 
 std::vector<Entry> from_json(std::string_view text, const Options& options) {
-  json list;
-  try {
-    list = json::parse(text);
-  } catch (const json::parse_error& error) {
-    throw InvalidArgument("list", error.what(), "JSON");
-  }
+  const auto list = files::parse_json<json>(text, "list", "JSON");
   if (!list.is_array()) throw InvalidArgument("list", list.type_name(), "a JSON array");
   std::vector<Entry> all;
   for (std::size_t i = 0; i < list.size(); ++i) {

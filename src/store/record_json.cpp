@@ -93,6 +93,12 @@ MeasuredCandidate candidate_from_json(const Json& json, const std::string& place
   if (!parameters.is_object()) {
     throw InvalidArgument(reader.inside("parameters"), shortened(parameters), "an object");
   }
+  for (const auto& [name, value] : parameters.items()) {
+    if (!value.is_number_integer()) {
+      throw InvalidArgument(reader.inside("parameters") + "." + name, shortened(value),
+                            "a whole number");
+    }
+  }
   candidate.configuration_json = dump(parameters);
   candidate.predicted_us = reader.number("predicted_us");
   candidate.best_us = reader.number("best_us");

@@ -1,5 +1,6 @@
 #include "store/transfer.hpp"
 
+#include "files/parse_json.hpp"
 #include "store/record_json.hpp"
 #include <gemwright/errors.hpp>
 #include <gemwright/problem.hpp>
@@ -10,11 +11,12 @@ namespace {
 constexpr int kFormat = 1;
 constexpr char kMark[] = "gemwright_store";
 
-Json parse(std::string_view text) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw InvalidArgument("store export", error.what(), "JSON written by 'gemwright store export'");
+void check_mark(const Json& json) {
+  const auto mark = json.find(kMark);
+  if (mark == json.end()) throw InvalidArgument(kMark, "nothing", std::to_string(kFormat));
+  if (*mark != kFormat) {
+    throw InvalidArgument(kMark, mark->is_number() ? dump(*mark) : mark->type_name(),
+                          std::to_string(kFormat));
   }
 }
 
@@ -65,11 +67,9 @@ std::string export_json(Database& database, const std::string& device) {
 }
 
 Imported import_json(Database& database, std::string_view text) {
-  const Json json = parse(text);
-  const Json mark = json.is_object() ? json.value(kMark, Json()) : Json();
-  if (mark != kFormat) {
-    throw InvalidArgument(kMark, mark.is_null() ? "nothing" : dump(mark), std::to_string(kFormat));
-  }
+  const auto json =
+      files::parse_json<Json>(text, "store export", "JSON written by 'gemwright store export'");
+  check_mark(json);
   const auto records = read_all<Record>(json, "records", record_from_json);
   const auto failures = read_all<Failure>(json, "failures", failure_from_json);
   check_keys(records);

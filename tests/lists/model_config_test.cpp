@@ -222,6 +222,9 @@ TEST(ModelConfig, RefusesMissingAndAbsurdNumbersByName) {
   EXPECT_EQ(refusal(with("torch_dtype", "float8_e4m3fn")).rfind("torch_dtype: given", 0), 0U);
   EXPECT_EQ(refusal(with("attention_bias", 1)), "attention_bias: given 1; allowed: true or false");
   EXPECT_EQ(refusal("{\n\"a\": }").rfind("config: given", 0), 0U);
+  EXPECT_NE(refusal("{\"a\": 1e999}").find("1e999"), std::string::npos);
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_NE(refusal("{\"a\":" + deep + "}").find("nested deeper than 32"), std::string::npos);
   EXPECT_EQ(refusal("[]"), "config: given array; allowed: a JSON object");
 }
 

@@ -98,6 +98,7 @@ TEST_F(Safetensors, RefusesWhatIsNone) {
   EXPECT_NE(refusal(write("long", "{}", 1000)).find("a header of 1000 bytes"), std::string::npos);
   EXPECT_NE(refusal(write("huge", "{}", ~0ULL)).find("a header of"), std::string::npos);
   EXPECT_NE(refusal(write("bad", "{\"a\": ")).find("parse error"), std::string::npos);
+  EXPECT_NE(refusal(write("big", "{\"a\": 1e999}")).find("1e999"), std::string::npos);
   EXPECT_NE(refusal(write("array", "[]")).find("given array"), std::string::npos);
   EXPECT_NE(refusal(write("f8", "{" + tensor("a.weight", "F8_E4M3", "[4, 4]") + "}"))
                 .find("no 2-D weight"),

@@ -65,6 +65,9 @@ TEST(Table, RefusesWithThePlace) {
             "line 2: dtype: given int4; allowed: f32, f16 or bf16");
   EXPECT_EQ(refusal(R"([{"m": 1, "n": 2, "k": 3}, {"m": -1, "n": 2, "k": 3}])"),
             "item 1: m: given -1; allowed: a whole number from 0 to 2147483648");
+  EXPECT_EQ(refusal(R"([{"m": 1, "n": [[]], "k": 3}])"),
+            "item 0: n: given array; allowed: a number or text");
+  EXPECT_NE(refusal("[{\"m\": 1e999}]").find("1e999"), std::string::npos);
   EXPECT_EQ(refusal(R"([5])").rfind("item 0: given number", 0), 0U);
   EXPECT_EQ(refusal(R"(["m=1 nonsense"])").rfind("item 0: problem", 0), 0U);
   EXPECT_EQ(refusal(R"({"m": 1})"), "list: given object; allowed: a JSON array");

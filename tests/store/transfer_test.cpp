@@ -58,6 +58,16 @@ TEST(Transfer, ExportsOneDevice) {
   EXPECT_EQ(Json::parse(text)["records"].size(), 0U);
 }
 
+TEST(Transfer, RefusesNumbersAndDepthBeyondReason) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const auto& text : {deep, changed("\"family\": \"cpu_packed\"", "\"family\": " + deep)}) {
+    EXPECT_NE(refusal(text).find("nested deeper than 32"), std::string::npos);
+  }
+  EXPECT_NE(refusal(changed("\"mr\": 14", "\"mr\": []")).find("parameters.mr"), std::string::npos);
+  EXPECT_NE(refusal(changed("\"floor_us\": 1.0", "\"floor_us\": 1e999")).find("1e999"),
+            std::string::npos);
+}
+
 TEST(Transfer, RefusesWithThePlace) {
   EXPECT_NE(refusal("{\"gemwright_store\": 1,\n \"records\": [,]}").find("line 2"),
             std::string::npos);
