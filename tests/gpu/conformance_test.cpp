@@ -33,6 +33,18 @@ std::vector<Subject> subjects() {
   return result;
 }
 
+// All of the type; f32 also with inputs that may be rounded to tf32, which other kernels take.
+std::vector<Case> cases_of(DataType type) {
+  std::vector<Case> cases = all_cases(type);
+  if (type != DataType::f32) return cases;
+  for (Case rounded : all_cases(type)) {
+    rounded.name += " tf32";
+    rounded.problem.allow_tf32 = true;
+    cases.push_back(std::move(rounded));
+  }
+  return cases;
+}
+
 struct Check {
   Case description;
   Configuration configuration;
@@ -46,7 +58,7 @@ class GpuConformance : public GpuTest, public testing::WithParamInterface<Subjec
     const auto [family, type] = GetParam();
     std::vector<Check> list;
     std::size_t turn = 0;
-    const auto cases = all_cases(type);
+    const auto cases = cases_of(type);
     for (std::size_t at = 0; at < cases.size(); at += stride) {
       const Case& description = cases[at];
       const Problem problem = canonical(description.problem).problem;
