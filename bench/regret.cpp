@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <map>
 
@@ -101,6 +102,7 @@ std::vector<Candidate> ranked(const Problem& problem, const Device& device) {
 Measured measure_all(const Item& item, const Device& device) {
   const std::vector<Candidate> candidates = ranked(item.problem, device);
   std::vector<const Candidate*> pointers;
+  pointers.reserve(candidates.size());
   for (const Candidate& candidate : candidates) pointers.push_back(&candidate);
   const auto never = [] { return false; };
   const auto built = tune::build_all(item.problem, device, pointers, never, [](std::size_t) {});
@@ -268,8 +270,9 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     return gemwright::bench::run(arguments);
-  } catch (const gemwright::Error& error) {
-    fmt::print(stderr, "regret: {}\n", error.what());
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    std::fputc('\n', stderr);
     return 1;
   }
 }

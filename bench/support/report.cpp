@@ -132,7 +132,7 @@ std::filesystem::path Report::write(const std::filesystem::path& folder) const {
   }
   text += "\n ]\n}\n";
 
-  const auto path = folder / device_.slug() / (bench_ + ".json");
+  std::filesystem::path path = folder / device_.slug() / (bench_ + ".json");
   files::write_atomically(path, text);
   return path;
 }

@@ -17,6 +17,7 @@ bool is_number(const std::string& cell) {
 void print_table(const std::vector<std::string>& heading,
                  const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> width;
+  width.reserve(heading.size());
   std::vector<bool> right(heading.size(), !rows.empty());
   for (const std::string& title : heading) width.push_back(title.size());
   for (const auto& row : rows) {

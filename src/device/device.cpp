@@ -73,8 +73,10 @@ Device Device::parse(std::string_view text) {
 }
 
 std::vector<Device> Device::all() {
+  const int gpus = cuda::device_count();
   std::vector<Device> devices;
-  for (int ordinal = 0; ordinal < cuda::device_count(); ++ordinal) {
+  devices.reserve(static_cast<std::size_t>(gpus) + 1);
+  for (int ordinal = 0; ordinal < gpus; ++ordinal) {
     devices.push_back(cuda(ordinal));
   }
   devices.push_back(cpu());

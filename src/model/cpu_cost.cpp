@@ -9,22 +9,26 @@ namespace gemwright::model {
 namespace {
 
 // Fitted to exhaustive measurements (bench/regret); seconds unless said otherwise.
-constexpr double kTileCall = 25e-9;        // one micro-kernel call: arguments, dispatch, loop start
-constexpr double kTileStore = 1.2e-9;      // a vector of the tile through the epilogue
-constexpr double kTileReload = 0.5e-9;     // a vector of the tile out of and into its buffer
-constexpr double kPackCopy = 0.10e-9;      // an element, rows lying side by side
-constexpr double kPackTranspose = 0.2e-9;  // an element, turned in registers
-constexpr double kReduce = 3e-9;           // a sum of the lanes of one accumulator
-constexpr double kOverlap = 0.3;           // of the shorter of math and memory that is not hidden
-constexpr double kInPlace = 0.6;           // of the memory rate, reading pieces of rows
-constexpr double kMathEfficiency = 0.93;   // of the multiply-add rate in the inner loop
-constexpr double kLatencySlots = 8;        // multiply-adds in flight that hide their latency
+constexpr double kTileCall = 24e-9;      // one micro-kernel call: arguments, dispatch, loop start
+constexpr double kTileStore = 6e-9;      // a vector of the tile through the epilogue
+constexpr double kTileReload = 0.65e-9;  // a vector of the tile out of and into its buffer
+constexpr double kPackCopy = 0.02e-9;    // an element, rows lying side by side
+constexpr double kPackTranspose = 0.135e-9;  // an element, turned in registers
+constexpr double kReduce = 4.5e-9;           // a sum of the lanes of one accumulator
+constexpr double kOverlap = 0.2;             // of the shorter of math and memory that is not hidden
+constexpr double kRestart = 20e-9;        // a stream that the prefetcher has lost: a piece along K
+constexpr double kRestartShort = 12e-9;   // the same, pieces of a few lines that overlap each other
+constexpr double kFarRows = 0.4;          // times the time to read rows of A from beyond L1
+constexpr double kAliased = 0.25;         // of the rate of L2, lines that share few sets of L1
+constexpr double kMathEfficiency = 0.88;  // of the multiply-add rate in the inner loop
+constexpr double kLatencySlots = 4;       // multiply-adds in flight that hide their latency
 
 // What oneDNN reaches with plain weights, as measured on Emerald Rapids and Zen 4.
 constexpr double kVendorMath = 0.75;
 constexpr double kVendorMemory = 0.8;
 
 constexpr double kPanelColumns = 16;
+constexpr double kStreams = 32;  // that the prefetcher of a core follows
 
 double as_double(std::int64_t value) {
   return static_cast<double>(value);
@@ -59,20 +63,38 @@ double overlapped(double a, double b) {
   return std::max(a, b) + kOverlap * std::min(a, b);
 }
 
+// Time lost where B is read in more pieces side by side than the prefetcher follows streams.
+double restarts(const BlockedWork& w, double columns, double block_columns, double depth_all,
+                double depth) {
+  if (w.transpose_b) {
+    return block_columns > kStreams ? columns * depth_all / depth * kRestart : 0;
+  }
+  if (!w.rows_of_b && !w.pack_b) return 0;  // packed panels are read from end to end
+  const double run = w.pack_b ? kPanelColumns : as_double(w.columns);
+  const double lost = std::clamp((depth - kStreams) / (3 * kStreams), 0.0, 1.0);
+  return depth_all * columns / run * kRestartShort * lost;
+}
+
+// `even`: seconds if all threads had the same to do.
+Estimate estimate(double math, double memory, double overhead, double even, double waves) {
+  Estimate result;
+  result.us = 1e6 * (even * waves + overhead);
+  result.bound = math > memory ? Bound::math : Bound::memory;
+  if (waves > 1.25) result.bound = Bound::waves;
+  if (overhead > even) result.bound = Bound::overhead;
+  return result;
+}
+
+// B comes from memory during the first of several passes over it only.
+double first_overlapped(double math, double memory, double passes) {
+  return overlapped(math / passes, memory) + math * (1 - 1 / passes);
+}
+
 // Writes and, where there is one, reads of the partial sums of a split K.
 double reduction(const CpuProfile& cpu, const CpuWork& work) {
   if (work.split == 1) return 0;
   const double bytes = as_double(work.m) * as_double(work.n) * 4 * work.split;
   return 2 * bytes / (cpu.l3_bytes_per_s * work.threads) + cpu.fork_join_s;
-}
-
-Estimate estimate(double math, double memory, double overhead, double waves) {
-  Estimate result;
-  result.us = 1e6 * ((overlapped(math, memory)) * waves + overhead);
-  result.bound = math > memory ? Bound::math : Bound::memory;
-  if (waves > 1.25) result.bound = Bound::waves;
-  if (overhead > std::max(math, memory)) result.bound = Bound::overhead;
-  return result;
 }
 
 }  // namespace
@@ -112,7 +134,10 @@ Estimate cpu_blocked_cost(const CpuProfile& cpu, const BlockedWork& w) {
   const double again = (tiles_m - 1) / tiles_m;
   const double b_block = w.pack_b ? block_columns * depth * w.packed_b : b_bytes;
   const double b_first = w.pack_b ? b_bytes / cached_rate(cpu, b_block) / tiles_m : 0;
-  const double b_again = again * b_bytes / cached_rate(cpu, b_bytes);
+  // Rows of B in place are a power-of-two pitch apart as a rule and so share few sets of L1.
+  const bool alias = w.rows_of_b && depth > kStreams;
+  const double b_again =
+      again * b_bytes / (alias ? kAliased * cpu.l2_bytes_per_s : cached_rate(cpu, b_bytes));
   const double tile_stream = depths * (a_bytes / a_rate + b_first + b_again);
 
   const double compute = tiles * overlapped(tile_time, tile_stream);
@@ -120,8 +145,8 @@ Estimate cpu_blocked_cost(const CpuProfile& cpu, const BlockedWork& w) {
   // B from memory: for every block and row of cells again, though only the first time cold.
   const double b_cell = cell_columns * depth_all * w.bytes_b;
   const double d_cell = cell_rows * cell_columns * w.bytes_d;
-  const double rate = memory_rate(cpu, w.threads) * (w.rows_of_b ? kInPlace : 1);
-  const double memory = b_cell / rate + d_cell / memory_rate(cpu, w.threads);
+  const double memory = (b_cell + d_cell) / memory_rate(cpu, w.threads) +
+                        restarts(w, cell_columns, block_columns, depth_all, depth);
 
   double math = compute;
   double packing = 0;
@@ -134,13 +159,9 @@ Estimate cpu_blocked_cost(const CpuProfile& cpu, const BlockedWork& w) {
   const double regions = row_blocks * (w.threads > 1 ? 2 : 0);
   const double overhead = a_pack + regions * cpu.fork_join_s + reduction(cpu, w);
   // Packing waits for memory; the inner loop does not.
-  const double cell_time = w.pack_b ? math + overlapped(packing, memory) : overlapped(math, memory);
-  Estimate result;
-  result.us = 1e6 * (cell_time * shares * imbalance(w, cells) + overhead);
-  result.bound = math > memory ? Bound::math : Bound::memory;
-  if (imbalance(w, cells) > 1.25) result.bound = Bound::waves;
-  if (overhead > cell_time * shares) result.bound = Bound::overhead;
-  return result;
+  const double cell_time =
+      w.pack_b ? math + overlapped(packing, memory) : first_overlapped(math, memory, tiles_m);
+  return estimate(math, memory, overhead, cell_time * shares, imbalance(w, cells));
 }
 
 Estimate cpu_streaming_cost(const CpuProfile& cpu, const StreamingWork& w) {
@@ -158,18 +179,25 @@ Estimate cpu_streaming_cost(const CpuProfile& cpu, const StreamingWork& w) {
       std::max({rows * columns + w.widening * columns, rows + columns, kLatencySlots});
   const double groups = n / as_double(w.cells_n) / columns * passes;
   const double vectors = k / w.split / w.lanes;
-  const double math = groups * (vectors * step * slot + kTileCall + rows * columns * kReduce);
+  // All rows of A pass by for every group of columns. From L1 their loads are among the slots; from
+  // further away they come on top, since a vector of A is used for a few products only.
+  const double a_bytes = m / as_double(w.cells_m) * k / w.split * w.packed_a;
+  const bool near = a_bytes <= static_cast<double>(cpu.l1_bytes);
+  const double a_stream = near ? 0 : kFarRows * a_bytes / passes / cached_rate(cpu, a_bytes);
+  const double loops =
+      groups * (vectors * step * slot + a_stream + kTileCall + rows * columns * kReduce);
 
   const double rate = memory_rate(cpu, w.threads);
   const double bytes = n / as_double(w.cells_n) * k / w.split;
   const double again = (passes - 1) * bytes * w.bytes_b / cpu.l2_bytes_per_s;
-  const double memory = bytes * w.bytes_b / rate + again +
+  const double memory = bytes * w.bytes_b / rate +
                         m / as_double(w.cells_m) * n / as_double(w.cells_n) * w.bytes_d / rate;
+  const double math = loops + again;
   const double waves = imbalance(w, cells);
   const double overhead =
       m * k * kPackCopy + (w.threads > 1 ? cpu.fork_join_s : 0) + reduction(cpu, w);
-  const double shares = cells / w.threads;
-  return estimate(math * shares, memory * shares, overhead, waves);
+  const double even = first_overlapped(math, memory, passes) * cells / w.threads;
+  return estimate(math, memory, overhead, even, waves);
 }
 
 Estimate cpu_vendor_cost(const Problem& problem, const CpuProfile& cpu, int threads) {

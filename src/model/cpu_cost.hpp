@@ -38,6 +38,7 @@ struct BlockedWork : CpuWork {
 struct StreamingWork : CpuWork {
   std::int64_t rows = 1;     // of A that one pass over B serves
   std::int64_t columns = 1;  // of B side by side in the inner loop
+  double packed_a = 4;       // bytes of an element of A once packed
   int lanes = 16;            // products of a vector
 };
 

@@ -61,6 +61,7 @@ Estimate cost(const Problem& problem, const CpuProfile& cpu, const Setup& setup)
     describe(work, problem, cpu, setup, loader, g);
     work.rows = setup.rows;
     work.columns = kernels(setup.isa)->dot_columns[static_cast<std::size_t>(loader)][setup.rows];
+    work.packed_a = g.a_element;
     work.lanes = lanes_of(setup.isa) * (loader == Loader::bf16_dot ? 2 : 1);
     return model::cpu_streaming_cost(cpu, work);
   }
