@@ -91,6 +91,25 @@ TEST(Reference, SeesEveryWrongOperandAndFactor) {
   EXPECT_NE(check(problem, [](Problem& p, Operands&) { --p.n; }), "");
 }
 
+TEST(Reference, PackedWeightsAreTheSameProduct) {
+  const Device device = Device::cpu();
+  int checked = 0;
+  for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
+    Problem problem = Problem::linear(6, 50, 77, type);
+    problem.b.packed = true;
+    problem = canonical(problem).problem;
+    for (const Family* family : families::all()) {
+      if (family->device_kind() != DeviceKind::cpu || family->refuse(problem, device)) continue;
+      const auto configurations = family->configurations(problem, device);
+      ASSERT_FALSE(configurations.empty());
+      EXPECT_EQ(check(*family->build(problem, device, configurations.front()), problem), "")
+          << family->name() << " " << key(problem);
+      ++checked;
+    }
+  }
+  EXPECT_GE(checked, 3);
+}
+
 TEST(Reference, OneDroppedProductIsSeen) {
   for (const DataType type : {DataType::f32, DataType::bf16}) {
     Problem problem = Problem::mm(16, 64, 4096, type);
