@@ -170,6 +170,7 @@ bool measure(const Problem& problem, const Device& device, std::vector<Timed>& k
   const double clock_before = testbed->clock_ghz();
 
   std::vector<Contender> contenders;
+  contenders.reserve(kernels.size());
   for (const Timed& timed : kernels) contenders.push_back(timed.contender);
   const int rounds = run_rounds(
       contenders, [&](std::size_t i) { return sampler(i); }, policy, stop);

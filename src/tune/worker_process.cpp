@@ -14,9 +14,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-extern char** environ;
+#include <unistd.h>  // environ
 
 namespace gemwright::tune {
 namespace {
