@@ -63,18 +63,6 @@ double overlapped(double a, double b) {
   return std::max(a, b) + kOverlap * std::min(a, b);
 }
 
-// Time lost where B is read in more pieces side by side than the prefetcher follows streams.
-double restarts(const BlockedWork& w, double columns, double block_columns, double depth_all,
-                double depth) {
-  if (w.transpose_b) {
-    return block_columns > kStreams ? columns * depth_all / depth * kRestart : 0;
-  }
-  if (!w.rows_of_b && !w.pack_b) return 0;  // packed panels are read from end to end
-  const double run = w.pack_b ? kPanelColumns : as_double(w.columns);
-  const double lost = std::clamp((depth - kStreams) / (3 * kStreams), 0.0, 1.0);
-  return depth_all * columns / run * kRestartShort * lost;
-}
-
 // `even`: seconds if all threads had the same to do.
 Estimate estimate(double math, double memory, double overhead, double even, double waves) {
   Estimate result;
@@ -97,71 +85,87 @@ double reduction(const CpuProfile& cpu, const CpuWork& work) {
   return 2 * bytes / (cpu.l3_bytes_per_s * work.threads) + cpu.fork_join_s;
 }
 
+// How a blocked kernel's cells fall apart into register tiles.
+struct Tiling {
+  explicit Tiling(const BlockedWork& w) {
+    const double n = ceil_div(as_double(w.n), kPanelColumns) * kPanelColumns;
+    row_blocks = ceil_div(as_double(w.m), as_double(w.rows_block));
+    cell_rows = as_double(w.m) / row_blocks / as_double(w.cells_m);
+    cell_columns = n / as_double(w.cells_n);
+    cells = row_blocks * as_double(w.batch * w.cells_m * w.cells_n) * w.split;
+    depth_all = as_double(std::max<std::int64_t>(w.k, 1)) / w.split;
+    depth = std::min(depth_all, as_double(w.depth_block));
+    depths = ceil_div(depth_all, depth);
+    // Tiles are evened out within the cell.
+    tiles_m = ceil_div(cell_rows, as_double(w.rows));
+    rows = cell_rows / tiles_m;
+    block_columns = std::min(cell_columns, as_double(w.columns_block));
+    const double tiles_n = ceil_div(block_columns, as_double(w.columns));
+    panels = block_columns / tiles_n / kPanelColumns;
+    tiles = tiles_m * tiles_n * (cell_columns / block_columns);
+  }
+
+  double row_blocks, cell_rows, cell_columns, cells;
+  double depth_all, depth, depths;  // of a cell, of a block, and how many of these
+  double tiles_m, rows, block_columns, panels;
+  double tiles;  // of a cell
+};
+
+// A tile's instructions: its inner loop, calls, and the way of its sums to D.
+double tile_loops(const BlockedWork& w, const Tiling& t) {
+  // In multiply-adds of a panel: the units issue two each cycle, as do the loads.
+  const double slot = 2 * kPanelColumns / (w.flops_per_s * kMathEfficiency);
+  const double multiply = t.rows * t.panels + w.widening * t.panels;
+  const double step = std::max({multiply, t.rows + t.panels, kLatencySlots});
+  const double reloads = 2 * (t.depths - 1) * kTileReload;
+  return step * slot * t.depth_all + kTileCall * t.depths +
+         t.rows * t.panels * (kTileStore + reloads);
+}
+
+// A tile's operands out of the caches: A is read again for every column of tiles; B once, and again
+// by tiles further down.
+double tile_reads(const CpuProfile& cpu, const BlockedWork& w, const Tiling& t) {
+  const double a_bytes = t.rows * t.depth * w.packed_a;
+  const double a_read = a_bytes / cached_rate(cpu, t.cell_rows * t.depth * w.packed_a);
+  const double b_bytes = t.panels * kPanelColumns * t.depth * w.packed_b;
+  const double b_block = t.block_columns * t.depth * w.packed_b;
+  const double b_first = w.pack_b ? b_bytes / cached_rate(cpu, b_block) : 0;
+  // Rows of B in place are a power-of-two pitch apart as a rule and so share few sets of L1.
+  const bool alias = w.rows_of_b && t.depth > kStreams;
+  const double rate = alias ? kAliased * cpu.l2_bytes_per_s : cached_rate(cpu, b_bytes);
+  const double b_again = (t.tiles_m - 1) * b_bytes / rate;
+  return t.depths * (a_read + (b_first + b_again) / t.tiles_m);
+}
+
+// Time lost where B is read in more pieces side by side than the prefetcher follows streams.
+double restarts(const BlockedWork& w, const Tiling& t) {
+  if (w.transpose_b) {
+    return t.block_columns > kStreams ? t.cell_columns * t.depths * kRestart : 0;
+  }
+  if (!w.rows_of_b && !w.pack_b) return 0;  // packed panels are read from end to end
+  const double run = w.pack_b ? kPanelColumns : as_double(w.columns);
+  const double lost = std::clamp((t.depth - kStreams) / (3 * kStreams), 0.0, 1.0);
+  return t.depth_all * t.cell_columns / run * kRestartShort * lost;
+}
+
 }  // namespace
 
 Estimate cpu_blocked_cost(const CpuProfile& cpu, const BlockedWork& w) {
-  const double m = as_double(w.m);
-  const double n = ceil_div(as_double(w.n), kPanelColumns) * kPanelColumns;
-  const double depth_all = as_double(std::max<std::int64_t>(w.k, 1)) / w.split;
-  const double row_blocks = ceil_div(m, as_double(w.rows_block));
-  const double cell_rows = m / row_blocks / as_double(w.cells_m);
-  const double cell_columns = n / as_double(w.cells_n);
-  const double cells = row_blocks * as_double(w.batch * w.cells_m * w.cells_n) * w.split;
-  const double depth = std::min(depth_all, as_double(w.depth_block));
-  const double depths = ceil_div(depth_all, depth);
+  const Tiling t(w);
+  const double math = t.tiles * overlapped(tile_loops(w, t), tile_reads(cpu, w, t));
+  const double b_bytes = t.cell_columns * t.depth_all * w.bytes_b;
+  const double d_bytes = t.cell_rows * t.cell_columns * w.bytes_d;
+  const double memory = (b_bytes + d_bytes) / memory_rate(cpu, w.threads) + restarts(w, t);
+  const double packing =
+      t.cell_columns * t.depth_all * (w.transpose_b ? kPackTranspose : kPackCopy);
+  // Packing waits for memory; without it the inner loop does.
+  const double cell =
+      w.pack_b ? math + overlapped(packing, memory) : first_overlapped(math, memory, t.tiles_m);
 
-  // Register tiles are evened out within the cell.
-  const double tiles_m = ceil_div(cell_rows, as_double(w.rows));
-  const double rows = cell_rows / tiles_m;
-  const double block_columns = std::min(cell_columns, as_double(w.columns_block));
-  const double tiles_n = ceil_div(block_columns, as_double(w.columns));
-  const double panels = block_columns / tiles_n / kPanelColumns;
-  const double tiles = tiles_m * tiles_n * (cell_columns / block_columns);
-
-  // The inner loop, in multiply-adds of a panel: the units issue two each cycle, as do the loads.
-  const double slot = 2 * kPanelColumns / (w.flops_per_s * kMathEfficiency);
-  const double multiply = rows * panels + w.widening * panels;
-  const double step = std::max({multiply, rows + panels, kLatencySlots});
-  const double spill = depths > 1 ? 2 * (depths - 1) * kTileReload : 0;
-  const double tile_vectors = rows * panels;
-  const double tile_time =
-      step * slot * depth_all + kTileCall * depths + tile_vectors * (kTileStore + spill);
-
-  // A is read again for every column of tiles; B once, and again by tiles further down.
-  const double a_bytes = rows * depth * w.packed_a;
-  const double a_rate = cached_rate(cpu, cell_rows * depth * w.packed_a);
-  const double b_bytes = panels * kPanelColumns * depth * w.packed_b;
-  const double again = (tiles_m - 1) / tiles_m;
-  const double b_block = w.pack_b ? block_columns * depth * w.packed_b : b_bytes;
-  const double b_first = w.pack_b ? b_bytes / cached_rate(cpu, b_block) / tiles_m : 0;
-  // Rows of B in place are a power-of-two pitch apart as a rule and so share few sets of L1.
-  const bool alias = w.rows_of_b && depth > kStreams;
-  const double b_again =
-      again * b_bytes / (alias ? kAliased * cpu.l2_bytes_per_s : cached_rate(cpu, b_bytes));
-  const double tile_stream = depths * (a_bytes / a_rate + b_first + b_again);
-
-  const double compute = tiles * overlapped(tile_time, tile_stream);
-
-  // B from memory: for every block and row of cells again, though only the first time cold.
-  const double b_cell = cell_columns * depth_all * w.bytes_b;
-  const double d_cell = cell_rows * cell_columns * w.bytes_d;
-  const double memory = (b_cell + d_cell) / memory_rate(cpu, w.threads) +
-                        restarts(w, cell_columns, block_columns, depth_all, depth);
-
-  double math = compute;
-  double packing = 0;
-  if (w.pack_b) {
-    const double element = w.transpose_b ? kPackTranspose : kPackCopy;
-    packing = cell_columns * depth_all * element;
-  }
-  const double shares = cells / w.threads;
-  const double a_pack = m * depth_all * w.split * kPackTranspose / w.threads;
-  const double regions = row_blocks * (w.threads > 1 ? 2 : 0);
-  const double overhead = a_pack + regions * cpu.fork_join_s + reduction(cpu, w);
-  // Packing waits for memory; the inner loop does not.
-  const double cell_time =
-      w.pack_b ? math + overlapped(packing, memory) : first_overlapped(math, memory, tiles_m);
-  return estimate(math, memory, overhead, cell_time * shares, imbalance(w, cells));
+  const double pack_a = as_double(w.m) * as_double(w.k) * kPackTranspose / w.threads;
+  const double regions = w.threads > 1 ? 2 * t.row_blocks : 0;
+  const double overhead = pack_a + regions * cpu.fork_join_s + reduction(cpu, w);
+  return estimate(math, memory, overhead, cell * t.cells / w.threads, imbalance(w, t.cells));
 }
 
 Estimate cpu_streaming_cost(const CpuProfile& cpu, const StreamingWork& w) {
