@@ -125,7 +125,8 @@ void Tuning::validate(Validator& validator) {
                 outcome.candidate.estimate.us * 1e-3);
       continue;
     }
-    const Verdict verdict = validator.check(outcome.candidate, limit_s(outcome.candidate));
+    const Verdict verdict = validator.check(outcome.candidate, limit_s(outcome.candidate),
+                                            [&] { return stop_after(1); });
     if (verdict.kind == Verdict::Kind::right) {
       right_[i] = any_right = true;
     } else if (verdict.kind != Verdict::Kind::undone && verdict.kind != Verdict::Kind::memory) {

@@ -75,7 +75,8 @@ Verdict Validator::prepare_here() {
   }
 }
 
-Verdict Validator::check(const Candidate& candidate, double limit_s) {
+Verdict Validator::check(const Candidate& candidate, double limit_s,
+                         const std::function<bool()>& stop) {
   const std::string request =
       json{{"family", candidate.family->name()},
            {"configuration",
@@ -88,14 +89,15 @@ Verdict Validator::check(const Candidate& candidate, double limit_s) {
     prepare();
     if (!prepared_) return unprepared_;
     if (here_) return here_->check(*candidate.family, candidate.configuration);
-    verdict = check_in_worker(request, limit_s);
+    verdict = check_in_worker(request, limit_s, stop);
     if (verdict.kind != Verdict::Kind::fault) break;
   }
   return verdict;
 }
 
-Verdict Validator::check_in_worker(const std::string& request, double limit_s) {
-  const auto answer = worker_->ask(request, limit_s);
+Verdict Validator::check_in_worker(const std::string& request, double limit_s,
+                                   const std::function<bool()>& stop) {
+  const auto answer = worker_->ask(request, limit_s, stop);
   Verdict verdict;
   switch (answer.state) {
     case WorkerProcess::State::answered:
@@ -103,6 +105,9 @@ Verdict Validator::check_in_worker(const std::string& request, double limit_s) {
       break;
     case WorkerProcess::State::late:
       verdict = {Verdict::Kind::hang, fmt::format("did not end within {:.0f} s", limit_s)};
+      break;
+    case WorkerProcess::State::stopped:
+      verdict = {Verdict::Kind::undone, "stopped before it was done"};
       break;
     case WorkerProcess::State::died:
       // Killed from outside, most likely for the memory of the machine.

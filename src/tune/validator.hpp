@@ -5,6 +5,7 @@
 #include "tune/checker.hpp"
 #include "tune/worker_process.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,13 +24,15 @@ class Validator {
   /// Makes operands and reference. check() does so when it must; before it, it saves time.
   void prepare();
 
-  /// Builds the candidate, runs it and checks the result. `limit_s` holds in a worker only.
-  Verdict check(const Candidate& candidate, double limit_s);
+  /// Builds the candidate, runs it and checks the result. Undone when `stop` says so before it is
+  /// done. That and `limit_s` hold in a worker only.
+  Verdict check(const Candidate& candidate, double limit_s, const std::function<bool()>& stop = {});
 
  private:
   Verdict prepare_worker();
   Verdict prepare_here();
-  Verdict check_in_worker(const std::string& request, double limit_s);
+  Verdict check_in_worker(const std::string& request, double limit_s,
+                          const std::function<bool()>& stop);
 
   const Problem& problem_;
   const Device& device_;

@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kHelloLimit = 20;  // a cold start from a slow disk
+constexpr int kStopInterval = 50;   // milliseconds
 
 // Attributes and file actions of a spawn, freed together.
 class SpawnSetup {
@@ -117,7 +118,8 @@ bool WorkerProcess::send(const std::string& line) {
   return true;
 }
 
-WorkerProcess::Answer WorkerProcess::ask(const std::string& line, double limit_s) {
+WorkerProcess::Answer WorkerProcess::ask(const std::string& line, double limit_s,
+                                         const std::function<bool()>& stop) {
   if (socket_ < 0 || !send(line + "\n")) return reap();
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                            std::chrono::duration<double>(std::min(limit_s, 1e6)));
@@ -128,11 +130,14 @@ WorkerProcess::Answer WorkerProcess::ask(const std::string& line, double limit_s
       return answer;
     }
     pollfd input{.fd = socket_, .events = POLLIN, .revents = 0};
-    const int ready = poll(&input, 1, milliseconds_until(deadline));
+    const int ready = poll(&input, 1, std::min(milliseconds_until(deadline), kStopInterval));
     if (ready < 0 && errno == EINTR) continue;
     if (ready == 0) {
+      const bool late = Clock::now() >= deadline;
+      if (!late && !(stop && stop())) continue;
       reap();
-      return {State::late, "passed its time limit", true};
+      return {late ? State::late : State::stopped, late ? "passed its time limit" : "was stopped",
+              true};
     }
     char buffer[4096];
     const ssize_t count = read(socket_, buffer, sizeof buffer);

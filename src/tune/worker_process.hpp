@@ -1,6 +1,7 @@
 // The parent's side of a worker process.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,14 +23,15 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  enum class State : unsigned char { answered, died, late };
+  enum class State : unsigned char { answered, died, late, stopped };
   struct Answer {
     State state = State::answered;
     std::string text;     // the reply's line; or how it died, for instance "killed by signal 11"
     bool killed = false;  // died by SIGKILL: not of its own doing
   };
-  /// Sends a line and waits for the reply. After anything but an answer the worker is gone.
-  Answer ask(const std::string& line, double limit_s);
+  /// Sends a line and waits for the reply, until `stop` says otherwise. After anything but an
+  /// answer the worker is gone.
+  Answer ask(const std::string& line, double limit_s, const std::function<bool()>& stop = {});
 
   pid_t pid() const { return pid_; }
   /// False in a process forked from the one that started it.

@@ -111,6 +111,21 @@ TEST_F(TunerTest, CancelledWhileValidatingItKeepsWhatIsRight) {
   EXPECT_EQ(result.outcomes[1].best_us, 0);
 }
 
+TEST_F(TunerTest, CancelledWhileOneHangsItEndsAtOnce) {
+  Request cancelled = request({fake(Act::right), fake(Act::hang)});
+  cancelled.candidate_limit_s = 1000;
+  cancelled.time_limit_s = 1000;
+  std::atomic<bool> stop{false};
+  cancelled.cancelled = [&] { return stop.load(); };
+  const std::jthread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stop = true;
+  });
+  const Result result = tune(cancelled);
+  EXPECT_EQ(result.chosen, 0);
+  EXPECT_TRUE(failures().empty()) << "it was not its own limit that it passed";
+}
+
 TEST_F(TunerTest, TimeLimitEndsIt) {
   Request limited = request({fake(Act::right), fake(Act::hang), fake(Act::right, 1)});
   limited.time_limit_s = 1;  // gone with the hanging one
