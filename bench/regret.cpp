@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -38,6 +39,7 @@ struct Arguments {
   std::vector<std::string> layouts = {"linear"};
   std::string keep;
   std::string from;
+  double seconds = 1e9;
   bool verbose = false;
 };
 
@@ -226,7 +228,10 @@ int run(const Arguments& arguments) {
   // Line by line, so that an end before time loses nothing.
   std::ofstream kept;
   if (!arguments.keep.empty()) kept.open(arguments.keep, std::ios::app);
+  const auto begin = std::chrono::steady_clock::now();
   for (const Item& item : list) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (spent.count() > arguments.seconds) break;
     all.push_back(measure_all(item, device));
     if (kept.is_open()) kept << to_json(all.back()).dump() << std::endl;
     report.sample_clock();
@@ -266,6 +271,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--keep", arguments.keep, "file to write all measured times to");
   app.add_option("--from", arguments.from, "file of --keep to judge the model on");
+  app.add_option("--seconds", arguments.seconds, "begin no further problem after so long");
   app.add_flag("-v,--verbose", arguments.verbose, "every configuration, in the model's order");
   CLI11_PARSE(app, argc, argv);
   try {

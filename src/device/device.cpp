@@ -50,7 +50,8 @@ Device Device::cpu(int threads) {
     throw InvalidArgument("threads", std::to_string(threads),
                           fmt::format("0 (all cores) to {}", kMostThreads));
   }
-  auto profile = std::make_shared<DeviceProfile>(cpu::detect());
+  static const DeviceProfile detected = cpu::detect();
+  auto profile = std::make_shared<DeviceProfile>(detected);
   if (threads > 0) profile->cpu.threads = threads;
   cpu::attach_calibration(*profile);
   return {std::move(profile), 0, true};
