@@ -6,17 +6,19 @@
 namespace gemwright::model {
 namespace {
 
-// Fitted on an H200 to 300 times of cuda_mma, M = 1 to 8192; 6.7 % (one sigma) remain. Beside them
+// Fitted on an H200 to 2100 times of cuda_mma, M = 1 to 4096; 7 % (one sigma) remain. Beside them
 // the rate of the instructions is each family's, the launch the profile's.
 //
 // Part of L2 that holds tiles until they are read again; the rest is output and noise.
 constexpr double kUsableL2 = 0.6;
 // From L2 to one multiprocessor; the hardware's path is 64 bytes wide.
-constexpr double kL2BytesPerClock = 59;
+constexpr double kL2BytesPerClock = 56;
 // Of a load while many are under way: more than a lone one takes.
-constexpr double kLatency = 0.75e-6;
+constexpr double kLatency = 0.83e-6;
 // Stores of the last tiles and the grid's end.
-constexpr double kDrain = 0.4e-6;
+constexpr double kDrain = 0.37e-6;
+// One CTA alone draws partials at this part of its share of L2.
+constexpr double kReduceRate = 0.38;
 
 // Two things that overlap, but hinder each other the more the nearer they are.
 double overlapped(double a, double b) {
@@ -62,12 +64,13 @@ Estimate tiled_time(const CudaProfile& gpu, const TiledWork& w) {
   const double step = std::max(overlapped(math, l2), latency) + w.step_overhead_s / resident;
 
   const double fills = w.persistent ? 1 : divide_up(on_busiest, resident);
-  const double busy = on_busiest * steps * step + (fills - 1) * kLatency;
+  const double busy = on_busiest * steps * step + (fills - 1) * kLatency / resident;
   const double memory = memory_bytes(gpu, w) / gpu.memory_bytes_per_s;
   double overhead = gpu.launch_s + kLatency + kDrain;
   if (w.splits > 1) {
-    const double partials = 2 * ctas * w.tile_m * w.tile_n * sizeof(float);
-    overhead += w.reduce_s + partials / l2_rate;
+    // Every CTA writes its own; the last of a tile reads them all.
+    const double partials = (1.0 + w.splits) * w.tile_m * w.tile_n * sizeof(float);
+    overhead += w.reduce_s + partials / (kReduceRate * l2_rate / sms);
   }
 
   Estimate estimate;

@@ -228,10 +228,14 @@ class CudaSimt final : public CudaFamily {
     work.tile_n = v[kTileN];
     work.tile_k = v[kThreads] * vector;
     work.stages = 3;  // two rounds of loads are in flight
-    const int registers = v[kTileM] * v[kTileN] + 2 * v[kTileN] * vector + 40;
+    const int registers = 24 + 8 * v[kTileN] + 13 * (v[kTileM] - 1);  // as compiled
     work.ctas_per_sm = std::clamp(65536 / (registers * v[kThreads]), 1, 2048 / v[kThreads]);
-    // Conversions, and the loads of A, which every column's CTA repeats.
-    work.flops_per_s = device.profile().cuda.f32_flops * 0.5 * v[kTileN] / (v[kTileN] + 1.0);
+    // Beside the products, every element of a row and of a column is converted, every vector
+    // loaded.
+    const double products = static_cast<double>(v[kTileM]) * v[kTileN] * vector;
+    const double others = static_cast<double>(v[kTileM] + v[kTileN]) * (vector + 1);
+    work.flops_per_s = 0.45 * device.profile().cuda.f32_flops * products / (products + others);
+    work.step_overhead_s = 0;
     work.multicast_a = 4;  // mostly from L1
     return work;
   }
