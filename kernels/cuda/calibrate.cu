@@ -27,13 +27,14 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   if (sum == 0x9E3779B9U) *out = sum;
 }
 
-/// One thread, `steps` loads each of which waits for the one before: the latency of memory. `data`
-/// holds zeros, which the compiler does not know.
+/// One thread, `steps` loads each of which waits for the one before: the latency of memory. `mask`
+/// is 0, which the compiler does not know.
 extern "C" __global__ void __launch_bounds__(kThreads)
-    chase_kernel(const unsigned* data, unsigned words, unsigned stride, int steps, unsigned* out) {
+    chase_kernel(const unsigned* data, unsigned words, unsigned stride, unsigned mask, int steps,
+                 unsigned* out) {
   unsigned at = 0;
   for (int i = 0; i < steps; ++i) {
-    at += stride + __ldcg(data + at);
+    at += stride + (__ldcg(data + at) & mask);
     at -= at >= words ? words : 0;
   }
   *out = at;

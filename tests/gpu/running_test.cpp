@@ -153,15 +153,5 @@ TEST_F(Running, WorkspacesAreTheStreams) {
       DeviceError);
 }
 
-TEST_F(Running, ADeviceThatIsOnlyDescribedRunsNothing) {
-  const auto described = Device::parse("a100-80gb");
-  if (described.present()) GTEST_SKIP() << "this machine has that GPU";
-  const Planner planner(described, Store::none());
-  PlanOptions options;
-  options.mode = Mode::model;
-  EXPECT_THROW(planner.plan(small_and_deep(), options), Error);
-  EXPECT_FALSE(planner.candidates(small_and_deep()).candidates.empty());
-}
-
 }  // namespace
 }  // namespace gemwright::test

@@ -73,7 +73,6 @@ struct Driver {
   Entry<PFN_cuStreamDestroy_v4000> stream_destroy{"cuStreamDestroy", 4000};
   Entry<PFN_cuStreamSynchronize_v2000> stream_synchronize{"cuStreamSynchronize", 2000};
   Entry<PFN_cuStreamQuery_v2000> stream_query{"cuStreamQuery", 2000};
-  Entry<PFN_cuStreamGetId_v12000> stream_get_id{"cuStreamGetId", 12000};
   Entry<PFN_cuStreamIsCapturing_v10000> stream_is_capturing{"cuStreamIsCapturing", 10000};
   Entry<PFN_cuStreamBeginCapture_v10010> stream_begin_capture{"cuStreamBeginCapture", 10010};
   Entry<PFN_cuStreamEndCapture_v10000> stream_end_capture{"cuStreamEndCapture", 10000};

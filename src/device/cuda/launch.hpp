@@ -29,8 +29,8 @@ struct LaunchShape {
 class LoadedKernel {
  public:
   /// Loads for the device (the caller's current context stays what it is), and allows
-  /// `shared_bytes` of dynamic shared memory. The same cubin is loaded once per device. Throws
-  /// DeviceError, also for a device that is only described.
+  /// `shared_bytes` of dynamic shared memory. The same cubin is loaded once per device. For a
+  /// device that is only described nothing is loaded, and launching throws. Throws DeviceError.
   static std::shared_ptr<const LoadedKernel> load(const Device& device,
                                                   const compile::Compiled& compiled,
                                                   const std::string& kernel_name,
@@ -38,7 +38,8 @@ class LoadedKernel {
   /// `arguments` point to the kernel's parameters in order. No lock, no allocation. Throws
   /// DeviceError.
   void launch(const LaunchShape& shape, void** arguments, Stream stream) const;
-  /// Largest number of co-resident clusters (CTAs where the cluster is 1) on the whole device.
+  /// Largest number of co-resident clusters (CTAs where the cluster is 1) on the whole device; for
+  /// a described one, as many as it has multiprocessors for.
   int max_active_clusters(const LaunchShape& shape) const;
 
   LoadedKernel(const LoadedKernel&) = delete;
@@ -46,14 +47,16 @@ class LoadedKernel {
 
  private:
   LoadedKernel(const Device& device, const compile::Compiled& compiled, std::string name);
+  void load_library(int sm);
   void allow_shared(unsigned bytes);
   bool needs_context(Stream stream) const;
 
   // Driver handles as pointers, so that this header needs none of CUDA's.
-  const Driver& driver_;
+  const Driver* driver_ = nullptr;  // null for a described device
   std::shared_ptr<const std::vector<char>> cubin_;
   std::string name_;
   int ordinal_;
+  int multiprocessors_;
   bool dependent_launch_;
   unsigned allowed_shared_bytes_ = 0;
   void* context_ = nullptr;   // CUcontext: the device's primary one

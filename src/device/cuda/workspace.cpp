@@ -20,24 +20,23 @@ using cuda::driver;
 constexpr std::size_t kSlots = 1024;
 constexpr std::size_t kLeastBytes = std::size_t{1} << 20;
 
-// Block of one stream. Once a slot has a stream it keeps it; the block only grows. Streams are told
-// apart by their id, which is never given twice, unlike their handles.
+// Block of one stream. Once a slot has a stream it keeps it; the block only grows. A handle is
+// given to another stream only when the first one's work has ended, so the block may be, too.
 struct Slot {
-  std::atomic<std::uint64_t> stream{0};  // id + 1; 0: free
+  std::atomic<std::uint64_t> stream{0};  // its key; 0: free
   std::atomic<void*> data{nullptr};
   std::atomic<std::size_t> bytes{0};
 };
 
-std::uint64_t stream_key(const Driver& api, const Device& device, Stream stream) {
-  unsigned long long id = 0;
-  auto* handle = static_cast<CUstream>(stream.handle);
-  if (api.stream_get_id(handle, &id) != CUDA_SUCCESS) {
-    // A default stream while no context is current.
-    const CurrentContext current(device.ordinal());
-    check(api.stream_get_id(handle, &id), "cuStreamGetId");
-  }
-  // Ids are unique in the process but for the default streams, which each device has.
-  return (static_cast<std::uint64_t>(device.ordinal()) << 56) + id + 1;
+// No call of the driver: under graph capture it refuses to tell a stream's id.
+std::uint64_t stream_key(const Device& device, Stream stream) {
+  auto handle = reinterpret_cast<std::uintptr_t>(stream.handle);
+  const std::uint64_t of_device = static_cast<std::uint64_t>(device.ordinal() + 1) << 56;
+  if (stream.handle == CU_STREAM_LEGACY) handle = 0;
+  if (stream.handle != CU_STREAM_PER_THREAD) return of_device + handle;
+  // One handle stands for a stream in every thread.
+  static thread_local char of_this_thread = 0;
+  return of_device + reinterpret_cast<std::uintptr_t>(&of_this_thread);
 }
 
 void* allocate(const Driver& api, const Device& device, Stream stream, std::size_t bytes) {
@@ -63,7 +62,7 @@ void* stream_workspace(const Device& device, Stream stream, std::size_t bytes) {
   static std::array<Slot, kSlots> slots;
   static std::mutex mutex;
 
-  const std::uint64_t key = stream_key(api, device, stream);
+  const std::uint64_t key = stream_key(device, stream);
   for (std::size_t probe = 0; probe < kSlots; ++probe) {
     Slot& slot = slots[(key * 0x9E3779B97F4A7C15U + probe) % kSlots];
     std::uint64_t owner = slot.stream.load(std::memory_order_acquire);
