@@ -6,6 +6,7 @@
 //
 // --keep writes all measured times to a file, and --from judges the present model on such a file,
 // without measuring: that is how the cost functions are worked on.
+#include "device/calibrate.hpp"
 #include "model/rank.hpp"
 #include "support/options.hpp"
 #include "support/shapes.hpp"
@@ -219,7 +220,7 @@ void print_summary(const Report& report, double noise) {
 }
 
 int run(const Arguments& arguments) {
-  const Device device = Device::parse(arguments.options.device);
+  const Device device = calibrated(Device::parse(arguments.options.device));
   Report report("regret", device);
   std::vector<Measured> all;
   if (!arguments.from.empty()) all = read_kept(arguments.from);
