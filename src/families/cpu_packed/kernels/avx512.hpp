@@ -63,6 +63,40 @@ struct Avx512 {
                         _mm512_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   }
 
+  static V piece(const char* address) {
+    return _mm512_castps128_ps512(_mm_loadu_ps(reinterpret_cast<const float*>(address)));
+  }
+  template <int kLane>
+  static V insert(V value, const char* address) {
+    return _mm512_insertf32x4(value, _mm_loadu_ps(reinterpret_cast<const float*>(address)), kLane);
+  }
+
+  // 16 x 16 dwords from memory: lanes are gathered as they are loaded, which leaves half of the
+  // shuffles, the one port for which would be the limit.
+  [[gnu::always_inline]] static void load_transposed(const char* source, std::ptrdiff_t row_bytes,
+                                                     V (&out)[16]) {
+#pragma GCC unroll 4
+    for (int quad = 0; quad < 4; ++quad) {
+      __m512 rows[4];
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        const char* address = source + i * row_bytes + quad * 16;
+        rows[i] = piece(address);
+        rows[i] = insert<1>(rows[i], address + 4 * row_bytes);
+        rows[i] = insert<2>(rows[i], address + 8 * row_bytes);
+        rows[i] = insert<3>(rows[i], address + 12 * row_bytes);
+      }
+      const __m512d low01 = _mm512_castps_pd(_mm512_unpacklo_ps(rows[0], rows[1]));
+      const __m512d high01 = _mm512_castps_pd(_mm512_unpackhi_ps(rows[0], rows[1]));
+      const __m512d low23 = _mm512_castps_pd(_mm512_unpacklo_ps(rows[2], rows[3]));
+      const __m512d high23 = _mm512_castps_pd(_mm512_unpackhi_ps(rows[2], rows[3]));
+      out[4 * quad] = _mm512_castpd_ps(_mm512_unpacklo_pd(low01, low23));
+      out[4 * quad + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(low01, low23));
+      out[4 * quad + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(high01, high23));
+      out[4 * quad + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(high01, high23));
+    }
+  }
+
   // 16 x 16 dwords: within lanes of 128 bits, then the lanes themselves.
   [[gnu::always_inline]] static void transpose(V (&rows)[16]) {
     __m512d pairs[16];

@@ -75,41 +75,72 @@ struct Packing {
     }
   };
 
+  // A square block of units, transposed: block[i] holds unit i of every row.
+  template <DataType kType, bool kPairs>
+  [[gnu::always_inline]] static void load_transposed(const char* source, std::ptrdiff_t row_bytes,
+                                                     V (&block)[kLanes]) {
+    constexpr bool kWords = kPairs || kType == DataType::f32;
+    if constexpr (kWords && requires { Isa::load_transposed(source, row_bytes, block); }) {
+      Isa::load_transposed(source, row_bytes, block);
+    } else {
+#pragma GCC unroll 16
+      for (int row = 0; row < kLanes; ++row) {
+        const char* address = source + row * row_bytes;
+        block[row] = kPairs ? Isa::load(address) : load<kType>(address);
+      }
+      Isa::transpose(block);
+    }
+  }
+
+  // The same where there are fewer rows, or not room for whole vectors at the very end of `out`.
+  template <DataType kType, bool kPairs>
+  static void transpose_edge(const char* source, std::ptrdiff_t row_bytes, int rows, float* out,
+                             std::int64_t out_rows, int width, std::int64_t room) {
+    V block[kLanes];
+#pragma GCC unroll 16
+    for (int row = 0; row < kLanes; ++row) {
+      const char* address = source + row * row_bytes;
+      block[row] = row >= rows ? Isa::zero() : kPairs ? Isa::load(address) : load<kType>(address);
+    }
+    Isa::transpose(block);
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i, out += out_rows, room -= out_rows) {
+      // A store wider than the rows is overwritten by the next one, except at the end.
+      if (width == kLanes || (width == out_rows && kLanes <= room)) {
+        Isa::store(out, block[i]);
+      } else {
+        alignas(64) float rest[kLanes];
+        Isa::store(rest, block[i]);
+        for (int j = 0; j < width; ++j) out[j] = rest[j];
+      }
+    }
+  }
+
   // Rows are contiguous along K: square blocks are transposed in registers.
   template <DataType kType, bool kPairs>
   static std::int64_t transpose_rows(const PackArgs& args, std::int64_t units) {
     auto* out = static_cast<float*>(args.out);
     const std::int64_t end = units * args.out_rows;
+    const std::ptrdiff_t row_bytes = args.row_stride * size_bytes(kType);
     // Pairs that are whole in memory; the last of an odd K is left to the caller.
     const std::int64_t whole = kPairs ? args.k / 2 : args.k;
     std::int64_t unit = 0;
     for (; unit + kLanes <= whole; unit += kLanes) {
       for (int first = 0; first < args.out_rows; first += kLanes) {
         const int rows = args.rows - first < kLanes ? args.rows - first : kLanes;
-        V block[kLanes];
-#pragma GCC unroll 16
-        for (int row = 0; row < kLanes; ++row) {
-          if (row < rows) {
-            const std::int64_t k = kPairs ? 2 * unit : unit;
-            const char* address = at(args.source, args.type, (first + row) * args.row_stride + k);
-            block[row] = kPairs ? Isa::load(address) : load<kType>(address);
-          } else {
-            block[row] = Isa::zero();
-          }
-        }
-        Isa::transpose(block);
         const int width = args.out_rows - first < kLanes ? args.out_rows - first : kLanes;
-        for (int i = 0; i < kLanes; ++i) {
-          const std::int64_t offset = (unit + i) * args.out_rows + first;
-          // A store wider than the rows is overwritten by the next one, except at the very end.
-          if (width == kLanes || (offset + kLanes <= end && first == 0)) {
-            Isa::store(out + offset, block[i]);
-          } else {
-            alignas(64) float rest[kLanes];
-            Isa::store(rest, block[i]);
-            for (int j = 0; j < width; ++j) out[offset + j] = rest[j];
-          }
+        const std::int64_t offset = unit * args.out_rows + first;
+        const char* source = at(args.source, kType, kPairs ? 2 * unit : unit) + first * row_bytes;
+        if (rows < kLanes) {
+          transpose_edge<kType, kPairs>(source, row_bytes, rows, out + offset, args.out_rows, width,
+                                        end - offset);
+          continue;
         }
+        V block[kLanes];
+        load_transposed<kType, kPairs>(source, row_bytes, block);
+        float* target = out + offset;
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) Isa::store(target + i * args.out_rows, block[i]);
       }
     }
     return unit;
