@@ -6,15 +6,23 @@
 #include <cstring>
 #include <new>
 
+#include <sys/mman.h>
+
 namespace gemwright {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kHugePage = 2 << 20;
 
+// Large ones on huge pages: packed operands are read with long strides, and on a virtual machine a
+// miss of the TLB costs two walks.
 void* allocate(std::size_t bytes) {
-  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
+  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded);
   if (memory == nullptr) throw std::bad_alloc();
+  // Where it is refused, pages stay small.
+  if (alignment == kHugePage) madvise(memory, rounded, MADV_HUGEPAGE);
   std::memset(memory, 0, rounded);
   return memory;
 }
