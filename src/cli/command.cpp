@@ -55,7 +55,7 @@ int fail(Context& context, int code, const std::string& text) {
 
 }  // namespace
 
-std::string one_line(std::string text) {
+std::string one_line(const std::string& text) {
   std::string line;
   bool space = false;
   for (const char c : text) {

@@ -46,6 +46,6 @@ void add_store(CLI::App& app, Context& context);
 void add_cache(CLI::App& app, Context& context);
 
 /// One line: line breaks become "; ".
-std::string one_line(std::string text);
+std::string one_line(const std::string& text);
 
 }  // namespace gemwright::cli
