@@ -6,6 +6,7 @@
 // kClusterN, kSplit, kStreamK; kAMajorM, kBMajorN.
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
+#include "split_exchange.cuh"
 
 namespace gemwright_device {
 
@@ -44,73 +45,18 @@ static_assert(kSplit == 1 || !kPingPong, "parts of K are summed by CTAs of one t
 static_assert(kSplit == 1 || kTileM * kTileN * 4 <= kStages * GemmRing::kStageBytes,
               "partial sums are exchanged in the ring");
 
+using Exchange = SplitExchange<kConsumers, kBlocks, kTileN, kSplit, kClusterM, kClusterN>;
+
 struct Shared {
   Barrier full[kStages];
   Barrier empty[kStages];
-  Barrier drained;  // the other parts' consumers have read the last of their rings
-  Barrier landed;   // the other parts' sums are here
+  Barrier drained, landed;  // of the exchange
   unsigned flags[kConsumers];
 };
 
 /// Registers of the producer and the consumers: 65536 in all, multiples of 8.
 constexpr int kProducerRegisters = 40;
 constexpr int kConsumerRegisters = kConsumers == 3 ? 152 : 232;
-
-/// Sums a tile over the parts of K: every CTA sends each of the others the columns that those will
-/// store, into rings that nobody reads any more, and adds what it gets in the order of the parts.
-__device__ __forceinline__ void exchange(char* ring, Shared& shared,
-                                         const float (&acc)[kBlocks][kTileN / 2], int consumer,
-                                         const ClusterPlace& place,
-                                         float (&sum)[kBlocks][kColumnsEach / 2]) {
-  constexpr int kEach = kColumnsEach / 8;
-  const int thread = threadIdx.x % 128;
-  const auto rank = [&](int split) {
-    return static_cast<unsigned>(place.m + (place.n + split * kClusterN) * kClusterM);
-  };
-  const auto slot = [&](int from, int block, int j) {
-    return ring +
-           ((((from * kConsumers + consumer) * kBlocks + block) * kEach + j) * 128 + thread) *
-               sizeof(float4);
-  };
-  if constexpr (!kMulticast) cluster_wait();  // for the others' barriers to be initialised
-  if (thread < kSplit && thread != place.split) {
-    barrier_arrive_remote(&shared.drained, rank(thread));
-  }
-  barrier_wait(&shared.drained, 0);
-#pragma unroll
-  for (int to = 0; to < kSplit; ++to) {
-    if (to == place.split) continue;
-    const unsigned landed = remote_address(&shared.landed, rank(to));
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-#pragma unroll
-      for (int j = 0; j < kEach; ++j) {
-        const float* v = acc[i] + 4 * (to * kEach + j);
-        store_remote(remote_address(slot(place.split, i, j), rank(to)), v, landed);
-      }
-    }
-  }
-  barrier_wait(&shared.landed, 0);
-#pragma unroll
-  for (int i = 0; i < kBlocks; ++i) {
-#pragma unroll
-    for (int j = 0; j < kEach; ++j) {
-#pragma unroll
-      for (int from = 0; from < kSplit; ++from) {
-        const bool own = from == place.split;
-        float4 part;
-        if (!own) part = *reinterpret_cast<const float4*>(slot(from, i, j));
-        const float* v = acc[i] + 4 * (from * kEach + j);
-        const float w[4] = {own ? v[0] : part.x, own ? v[1] : part.y, own ? v[2] : part.z,
-                            own ? v[3] : part.w};
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          sum[i][4 * j + e] = from == 0 ? w[e] : sum[i][4 * j + e] + w[e];
-        }
-      }
-    }
-  }
-}
 
 /// What all roles know.
 struct Work {
@@ -180,7 +126,8 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
     const int n = column_of(tile, work.place);
     if constexpr (kSplit > 1) {
       float sum[kBlocks][kColumnsEach / 2];
-      exchange(work.ring.data, shared, acc, consumer, work.place, sum);
+      const Exchange exchange{work.ring.data, &shared.drained, &shared.landed};
+      exchange.run(acc, consumer, work.place, sum);
 #pragma unroll
       for (int i = 0; i < kBlocks; ++i) {
         epilogue.template store<kColumnsEach>(sum[i], m + 64 * i,
@@ -219,9 +166,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
     barrier_init(&shared.full[threadIdx.x], 1);
     barrier_init(&shared.empty[threadIdx.x], kReaders);
   } else if (kSplit > 1 && threadIdx.x == 31) {
-    barrier_init(&shared.drained, kConsumers * (kSplit - 1));
-    barrier_init(&shared.landed, 1);
-    barrier_arrive_expect(&shared.landed, (kSplit - 1) * kTileM * kColumnsEach * 4);
+    Exchange{nullptr, &shared.drained, &shared.landed}.init();
   }
   fence_barrier_init();
 }
