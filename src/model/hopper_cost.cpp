@@ -10,10 +10,11 @@ namespace {
 constexpr double kClock = 1.81e9;        // between power-bound and cool
 constexpr double kFlopsPerClock = 4096;  // of one SM, 16-bit
 constexpr double kMathEfficiency = 0.914;
-constexpr double kBytesIntoSm = 64;    // a clock, from L2 and multicast together
-constexpr double kSustained = 0.716;   // of the data sheet's peak: power bounds long products
-constexpr double kMemoryRate = 1.05;   // of the calibrated one, with deep rings
-constexpr double kFill = 0.6e-6;       // descriptors, barriers, the first stage
+constexpr double kBytesIntoSm = 64;   // a clock, from L2 and multicast together
+constexpr double kSustained = 0.716;  // of the data sheet's peak: power bounds long products
+// From the end of the kernel before to the first product, and the last store: launch, barriers,
+// descriptors, latency.
+constexpr double kStart = 2.6e-6;
 constexpr double kStoreClocks = 1140;  // a consumer's epilogue for 64 x 128 outputs
 constexpr double kExchange = 1.25e-6;  // sums of a split K through distributed shared memory
 constexpr double kExchangePerByte = 1.8e-6 / 65536;
@@ -74,11 +75,11 @@ Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
       batch * (a + b + m * n * w.output_bytes + kReadAgain * (readers - 1) * std::max(a, b));
   // Three quarters of the SMs draw all that memory gives.
   const double drawing = std::min(1.0, std::min(1.0, waves) / 0.75);
-  const double memory = bytes / (kMemoryRate * gpu.memory_bytes_per_s * drawing);
+  const double memory = bytes / (gpu.memory_bytes_per_s * drawing);
   const double sustained = 2.0 * m * n * k * batch /
                            (kSustained * (w.input_bytes == 2 ? gpu.f16_flops : gpu.tf32_flops));
 
-  double overhead = gpu.launch_s + kFill;
+  double overhead = kStart;
   if (w.split > 1) {
     overhead += kExchange + kExchangePerByte * w.tile_m * w.tile_n * 4.0 * (1 - 1.0 / w.split);
   }
