@@ -155,6 +155,7 @@ Policy policy_of(DeviceKind kind) {
     policy.final_phase_s = 0.6;
     policy.noisy_phase_s = 1.5;
     policy.band = 0.02;
+    policy.widest_band = 0.04;
     policy.enough_noise = 0.005;
   }
   return policy;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr double kFarBehind = 1.2;
+constexpr std::size_t kEnoughRounds = 3;
 
 double best_of(const std::vector<double>& samples, std::size_t first, std::size_t step) {
   double least = kNone;
@@ -19,7 +20,7 @@ double best_of(const std::vector<double>& samples, std::size_t first, std::size_
 double best_of_all(std::span<const Contender> contenders) {
   double least = kNone;
   for (const Contender& contender : contenders) {
-    if (!contender.out) least = std::min(least, best_of(contender.samples, 0, 1));
+    if (!contender.out) least = std::min(least, best_of(contender.samples, contender.from, 1));
   }
   return least;
 }
@@ -37,7 +38,7 @@ bool decided(std::span<const Contender> contenders, const Policy& policy) {
   const double spread = noise(contenders);
   if (spread > policy.enough_noise) return false;
   const double edge = best_of_all(contenders) * (1 + policy.band);
-  const double unsure = std::max(2 * spread, policy.enough_noise);
+  const double unsure = std::max(3 * spread, 2 * policy.enough_noise);
   return std::none_of(contenders.begin(), contenders.end(), [&](const Contender& contender) {
     return !contender.out && std::fabs(best(contender) / edge - 1) < unsure;
   });
@@ -47,7 +48,11 @@ class Rounds {
  public:
   Rounds(std::span<Contender> contenders, const TimeOne& time_one,
          const std::function<bool()>& stop)
-      : contenders_(contenders), time_one_(time_one), stop_(stop) {}
+      : contenders_(contenders), time_one_(time_one), stop_(stop), begun_(contenders.size()) {}
+
+  void begin_phase() {
+    for (std::size_t i = 0; i < begun_.size(); ++i) begun_[i] = contenders_[i].samples.size();
+  }
 
   // At least one round, unless stopped.
   void phase(int most, double seconds, const std::function<bool()>& done) {
@@ -70,7 +75,9 @@ class Rounds {
         return;
       }
       if (const auto time = time_one_(at)) {
-        contenders_[at].samples.push_back(time->us);
+        auto& samples = contenders_[at].samples;
+        samples.push_back(time->us);
+        if (samples.size() >= begun_[at] + kEnoughRounds) contenders_[at].from = begun_[at];
         spent_ += time->seconds;
       } else {
         contenders_[at].out = true;
@@ -82,6 +89,7 @@ class Rounds {
   std::span<Contender> contenders_;
   const TimeOne& time_one_;
   const std::function<bool()>& stop_;
+  std::vector<std::size_t> begun_;  // samples of each contender when the phase began
   double spent_ = 0;
   int rounds_ = 0;
   bool stopped_ = false;
@@ -90,12 +98,14 @@ class Rounds {
 }  // namespace
 
 double best(const Contender& contender) {
-  return contender.samples.empty() ? 0 : best_of(contender.samples, 0, 1);
+  return contender.samples.empty() ? 0 : best_of(contender.samples, contender.from, 1);
 }
 
 double median(const Contender& contender) {
   if (contender.samples.empty()) return 0;
-  std::vector<double> sorted = contender.samples;
+  std::vector<double> sorted(
+      contender.samples.begin() + static_cast<std::ptrdiff_t>(contender.from),
+      contender.samples.end());
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
   std::nth_element(sorted.begin(), middle, sorted.end());
   if (sorted.size() % 2 == 1) return *middle;
@@ -109,8 +119,10 @@ int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const P
   const auto never = [] { return false; };
   rounds.phase(policy.first_rounds, policy.early_phase_s, never);
   reject(contenders, policy.first_reject);
+  rounds.begin_phase();
   rounds.phase(policy.second_rounds, policy.early_phase_s, never);
   reject(contenders, policy.second_reject);
+  rounds.begin_phase();
   const int before = rounds.count();
   const auto done = [&] {
     return rounds.count() - before >= policy.least_final_rounds && decided(contenders, policy);
@@ -127,9 +139,10 @@ double noise(std::span<const Contender> contenders) {
   const double limit = best_of_all(contenders) * kFarBehind;
   double largest = 0;
   for (const Contender& contender : contenders) {
-    if (contender.out || contender.samples.size() < 2 || best(contender) > limit) continue;
-    const double even = best_of(contender.samples, 0, 2);
-    const double odd = best_of(contender.samples, 1, 2);
+    if (contender.out || contender.samples.size() < contender.from + 2 || best(contender) > limit)
+      continue;
+    const double even = best_of(contender.samples, contender.from, 2);
+    const double odd = best_of(contender.samples, contender.from + 1, 2);
     largest = std::max(largest, std::fabs(even - odd) / std::min(even, odd));
   }
   return largest;
@@ -139,7 +152,7 @@ Choice choose(std::span<const Contender> contenders, std::span<const std::size_t
               const Policy& policy) {
   Choice choice;
   choice.noise = noise(contenders);
-  choice.band = std::max(choice.noise, policy.band);
+  choice.band = std::clamp(choice.noise, policy.band, policy.widest_band);
   const double limit = best_of_all(contenders) * (1 + choice.band);
   for (const std::size_t i : preference) {
     if (contenders[i].out || contenders[i].samples.empty()) continue;

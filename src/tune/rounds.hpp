@@ -15,15 +15,17 @@ struct Policy {
   double first_reject = 1.5;  // times the best: not worth another round
   int second_rounds = 4;
   double second_reject = 1.15;
-  int least_final_rounds = 15;
+  int least_final_rounds = 24;
   int most_final_rounds = 100;
   /// Time spent on samples after which a phase ends early, with one round done at least.
   double early_phase_s = 0.7;
   double final_phase_s = 2.5;
   /// The final phase lasts this long where the best times do not even repeat within the band.
   double noisy_phase_s = 6;
-  /// Candidates within this of the best are its equals; the noise where that is more.
+  /// Candidates within this of the best are its equals; the noise where that is more, up to the
+  /// widest.
   double band = 0.03;
+  double widest_band = 0.5;
   /// Final rounds go on until the best times repeat within this.
   double enough_noise = 0.01;
 };
@@ -40,15 +42,18 @@ using TimeOne = std::function<std::optional<SampleTime>(std::size_t contender)>;
 struct Contender {
   bool always_final = false;    // the vendor's first choice: ratios to it are to be honest
   std::vector<double> samples;  // us per run, one a round
-  bool out = false;             // rejected or failed
+  std::size_t from = 0;  // earlier ones were taken while the clock still fell, and do not count
+  bool out = false;      // rejected or failed
 };
 
 /// Least and median of a contender's samples; 0 when it has none.
 double best(const Contender& contender);
 double median(const Contender& contender);
 
-/// Visits all contenders that are not out in every round, beginning with another each time. Stops
-/// early when `stop` says so. Returns the number of rounds.
+/// Visits all contenders that are not out in every round, beginning with another each time. Once a
+/// phase has three rounds, those of the phases before it do not count any more: a boost clock at
+/// the beginning favours whom it meets. Stops early when `stop` says so. Returns the number of
+/// rounds.
 int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const Policy& policy,
                const std::function<bool()>& stop);
 
