@@ -82,6 +82,8 @@ struct TensorMapShape {
   std::array<std::uint32_t, 5> box{};
   int swizzle_bytes = 128;       // 0, 32, 64 or 128
   int l2_promotion_bytes = 256;  // 0, 64, 128 or 256
+
+  bool operator==(const TensorMapShape&) const = default;
 };
 
 /// Encodes a descriptor; pure CPU work, well under a microsecond. Throws DeviceError.

@@ -6,6 +6,8 @@
 #include "families/cuda_common/layout.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <utility>
 
 namespace gemwright::cuda_hopper {
@@ -20,11 +22,37 @@ constexpr std::int64_t kMostParts = 8;
 constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
 constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
+// Descriptors that this thread has encoded lately: weights, and often activations, come again, and
+// encoding costs more than a launch may.
+class RecentMaps {
+ public:
+  cuda::TensorMap get(const cuda::TensorMapShape& shape, const void* base) {
+    const auto address = reinterpret_cast<std::uintptr_t>(base);
+    Entry& entry = entries_[(address ^ address >> 8 ^ address >> 16) / 16 % entries_.size()];
+    if (entry.base != base || entry.shape != shape) {
+      entry.base = nullptr;  // in case it throws
+      cuda::encode(entry.map, shape, base);
+      entry.shape = shape;
+      entry.base = base;
+    }
+    return entry.map;
+  }
+
+ private:
+  struct Entry {
+    const void* base = nullptr;
+    cuda::TensorMapShape shape;
+    cuda::TensorMap map;
+  };
+  std::array<Entry, 64> entries_;
+};
+
 // A descriptor of three dimensions: inner, outer, batch. Dimensions of size 1, broadcast batches
 // included, have no stride of their own: any legal one does.
-void encode(cuda::TensorMap& map, int ordinal, const Operand& operand, bool tf32,
-            std::int64_t inner, std::int64_t outer, std::int64_t outer_stride, std::int64_t batch,
-            int box_inner, int box_outer, int swizzle, const void* base) {
+cuda::TensorMap encode(const Operand& operand, bool tf32, int ordinal, std::int64_t inner,
+                       std::int64_t outer, std::int64_t outer_stride, std::int64_t batch,
+                       int box_inner, int box_outer, int swizzle, const void* base) {
+  static thread_local RecentMaps recent;
   const int size = size_bytes(operand.type);
   const auto bytes = [&](std::int64_t stride, bool used) {
     return static_cast<std::uint64_t>(used ? stride * size : 16);
@@ -33,8 +61,7 @@ void encode(cuda::TensorMap& map, int ordinal, const Operand& operand, bool tf32
   const auto at_least_one = [](std::int64_t extent) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
   };
-  cuda::encode(
-      map,
+  return recent.get(
       {.ordinal = ordinal,
        .rank = 3,
        .type = operand.type,
@@ -44,6 +71,12 @@ void encode(cuda::TensorMap& map, int ordinal, const Operand& operand, bool tf32
        .box = {static_cast<std::uint32_t>(box_inner), static_cast<std::uint32_t>(box_outer), 1},
        .swizzle_bytes = swizzle},
       base);
+}
+
+const void* aligned_below(const void* pointer) {
+  constexpr std::uintptr_t kAlignment = 16;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  return static_cast<const char*>(pointer) - address % kAlignment;
 }
 
 class HopperKernel final : public Kernel {
@@ -85,11 +118,17 @@ class HopperKernel final : public Kernel {
     const View view = view_of(problem, setting_.swap);
     Operands mapped = operands;
     if (setting_.swap) std::swap(mapped.a, mapped.b);
-    cuda::TensorMap a;
-    cuda::TensorMap b;
-    cuda::TensorMap d;
-    encode_inputs(view, mapped, a, b);
-    encode_output(view, mapped, d);
+    const Problem& p = view.problem;
+    if (p.k == 0) {
+      // Nothing is loaded, and there may be nothing to load from, but descriptors want an address.
+      mapped.a = mapped.b = aligned_below(mapped.d);
+    }
+    cuda::TensorMap a = input(p, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride,
+                              setting_.tile_m, setting_.cluster_n, mapped.a);
+    cuda::TensorMap b = input(p, p.b, view.b_major_n, p.n, p.b.col_stride, p.b.row_stride,
+                              setting_.tile_n, setting_.cluster_m, mapped.b);
+    cuda::TensorMap d{};  // stays empty where the kernel stores without
+    if (view.store != Store::direct) d = output(view, mapped.d);
     HopperParams params = parameters(view.problem, mapped, workspace);
     cuda::LaunchShape shape = shape_;
     const auto tiles =
@@ -106,41 +145,29 @@ class HopperKernel final : public Kernel {
   const BuildReport& report() const override { return report_; }
 
  private:
-  void encode_inputs(const View& view, const Operands& operands, cuda::TensorMap& a,
-                     cuda::TensorMap& b) const {
-    const Problem& p = view.problem;
-    const bool tf32 = p.a.type == DataType::f32;
-    const int tile_k = 128 / size_bytes(p.a.type);
-    const auto input = [&](cuda::TensorMap& map, const Operand& x, bool major_rows,
-                           std::int64_t rows, std::int64_t row_stride, std::int64_t k_stride,
-                           int tile, int sharers, const void* base) {
-      // Without K nothing is loaded, and there may be nothing to point to.
-      const void* at = p.k > 0 ? base : operands.d;
-      if (major_rows) {
-        encode(map, device_.ordinal(), x, tf32, rows, p.k, k_stride, p.batch, 64, 64 / sharers, 128,
-               at);
-      } else {
-        encode(map, device_.ordinal(), x, tf32, p.k, rows, row_stride, p.batch, tile_k,
-               tile / sharers, 128, at);
-      }
-    };
-    input(a, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride, setting_.tile_m,
-          setting_.cluster_n, operands.a);
-    input(b, p.b, view.b_major_n, p.n, p.b.col_stride, p.b.row_stride, setting_.tile_n,
-          setting_.cluster_m, operands.b);
+  // Of A, or of B with its rows being the columns of the product.
+  cuda::TensorMap input(const Problem& p, const Operand& x, bool major_rows, std::int64_t rows,
+                        std::int64_t row_stride, std::int64_t k_stride, int tile, int sharers,
+                        const void* base) const {
+    const bool tf32 = x.type == DataType::f32;
+    if (major_rows) {
+      return encode(x, tf32, device_.ordinal(), rows, p.k, k_stride, p.batch, 64, 64 / sharers, 128,
+                    base);
+    }
+    return encode(x, tf32, device_.ordinal(), p.k, rows, row_stride, p.batch,
+                  128 / size_bytes(x.type), tile / sharers, 128, base);
   }
 
-  void encode_output(const View& view, const Operands& operands, cuda::TensorMap& d) const {
+  cuda::TensorMap output(const View& view, void* base) const {
     const Problem& p = view.problem;
     const int columns = chunk_columns(p.d.type, setting_.columns_stored(), p.c.has_value());
     const int size = size_bytes(p.d.type);
     if (view.store == Store::rows) {
-      encode(d, device_.ordinal(), p.d, false, p.n, p.m, p.d.row_stride, p.batch, columns, 64,
-             columns * size, operands.d);
-    } else if (view.store == Store::columns) {
-      encode(d, device_.ordinal(), p.d, false, p.m, p.n, p.d.col_stride, p.batch, 128 / size,
-             columns, 128, operands.d);
+      return encode(p.d, false, device_.ordinal(), p.n, p.m, p.d.row_stride, p.batch, columns, 64,
+                    columns * size, base);
     }
+    return encode(p.d, false, device_.ordinal(), p.m, p.n, p.d.col_stride, p.batch, 128 / size,
+                  columns, 128, base);
   }
 
   struct Streamed {
