@@ -22,7 +22,6 @@ struct MmaMainloop {
   /// B is loaded in parts, so that loads lie between products; each a whole step ahead.
   static constexpr int kPartRows = kWarpN % 16 == 0 ? 16 : 8;
   static constexpr int kParts = kWarpN / kPartRows;
-  static constexpr int kHeld = 2 * kParts;
   using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kPartRows, false>;
   static constexpr int kBytesA = FragmentsA::Tile::kBytes;
   static constexpr int kStageBytes = kBytesA + FragmentsB::Tile::kBytes;
@@ -61,28 +60,35 @@ struct MmaMainloop {
       copy_commit();
     }
     clear();
-    FragmentsA part_of_a[2];
-    FragmentsB part_of_b[kHeld];
+    // Named by turns, not indexed by the step: that must hold even where the loop stays a loop.
+    FragmentsA a_even, a_odd;
+    FragmentsB b_even[kParts], b_odd[kParts];
     unsigned slot = shared;
     unsigned free_slot = shared + (kStages - 1) * kStageBytes;
     const unsigned end = shared + kStages * kStageBytes;
     copy_wait<kStages - 2>();
     __syncthreads();
-    part_of_a[0].load(slot + first_a, row_m, 0, lane);
+    a_even.load(slot + first_a, row_m, 0, lane);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
-      part_of_b[part].load(slot + first_b, row_n + part * kPartRows, 0, lane);
+      b_even[part].load(slot + first_b, row_n + part * kPartRows, 0, lane);
     }
 
-    constexpr int kAll = kSteps * kParts;
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
       const bool more = i + kStages - 1 < count;
 #pragma unroll
-      for (int now = 0; now < kAll; ++now) {
-        const int step = now / kParts;
-        const int next = (now + kParts) % kAll;
-        if (next == 0) {
+      for (int step = 0; step < kSteps; step += 2) {
+        a_odd.load(slot + first_a, row_m, step + 1, lane);
+        if (step == 0) {
+          if (more) {
+            a.start(free_slot);
+            b.start(free_slot + kBytesA);
+          }
+          copy_commit();
+        }
+        multiply_step(a_even, b_even, b_odd, slot + first_b, row_n, step + 1, lane);
+        if (step == kSteps - 2) {
           if (more) {
             a.finish(free_slot);
             b.finish(free_slot + kBytesA);
@@ -92,20 +98,9 @@ struct MmaMainloop {
           copy_wait<kStages - 2>();
           __syncthreads();
         }
-        if (next == 0 || (now % kParts == 0 && step + 1 < kSteps)) {
-          const int ahead = (step + 1) % kSteps;
-          part_of_a[ahead % 2].load(slot + first_a, row_m, ahead, lane);
-        }
-        part_of_b[(now + kParts) % kHeld].load(slot + first_b, row_n + next % kParts * kPartRows,
-                                               next / kParts, lane);
-        if (now == 0) {
-          if (more) {
-            a.start(free_slot);
-            b.start(free_slot + kBytesA);
-          }
-          copy_commit();
-        }
-        multiply_part(part_of_a[step % 2], part_of_b[now % kHeld], now % kParts);
+        const int next = (step + 2) % kSteps;
+        a_even.load(slot + first_a, row_m, next, lane);
+        multiply_step(a_odd, b_odd, b_even, slot + first_b, row_n, next, lane);
       }
     }
     copy_wait<0>();
@@ -158,6 +153,17 @@ struct MmaMainloop {
 #pragma unroll
         for (int r = 0; r < 4; ++r) acc[i][j][r] = 0;
       }
+    }
+  }
+
+  /// The products of one step, and between them the loads of B for the next.
+  __device__ __forceinline__ void multiply_step(const FragmentsA& a, const FragmentsB (&b)[kParts],
+                                                FragmentsB (&next_b)[kParts], unsigned tile,
+                                                int row_n, int next, int lane) {
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      next_b[part].load(tile, row_n + part * kPartRows, next, lane);
+      multiply_part(a, b[part], part);
     }
   }
 
