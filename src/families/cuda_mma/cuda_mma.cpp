@@ -71,7 +71,10 @@ struct View {
     const int fetched =
         through == 0 ? 0 : 16 + 2 * through * values[kTileK] * element() / threads() / 4;
     const int rounding = element() == 4 ? (values[kTileK] >= 32 ? 40 : 16) : 0;
-    return accumulators() + fragments + 46 + fetched + rounding;
+    // Beyond 16 copies a thread, addresses that are kept from one k-tile to the next.
+    const int copies =
+        (values[kTileM] + values[kTileN]) * values[kTileK] * element() / 16 / threads();
+    return accumulators() + fragments + 46 + fetched + rounding + 5 * std::max(0, copies - 16);
   }
 
   std::array<std::int32_t, kMaxParameters> values;
