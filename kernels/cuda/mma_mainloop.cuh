@@ -19,10 +19,7 @@ struct MmaMainloop {
   static constexpr int kBlocksN = kWarpN / kRowsB;
   static constexpr int kValues = kBlocksM * kBlocksN * 4;
   using FragmentsA = Fragments<kType, kMajorA, kTileM, kTileK, kWarpM, true>;
-  /// B is loaded in parts, so that loads lie between products; each a whole step ahead.
-  static constexpr int kPartRows = kWarpN % 16 == 0 ? 16 : 8;
-  static constexpr int kParts = kWarpN / kPartRows;
-  using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kPartRows, false>;
+  using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kWarpN, false>;
   static constexpr int kBytesA = FragmentsA::Tile::kBytes;
   static constexpr int kStageBytes = kBytesA + FragmentsB::Tile::kBytes;
   static constexpr int kSteps = FragmentsA::kSteps / kWarpsK;
@@ -34,15 +31,16 @@ struct MmaMainloop {
   float acc[kBlocksM][kBlocksN][4];
 
   /// `count` k-tiles, from where the loaders stand. `shared` is kStages * kStageBytes, aligned to
-  /// 128 bytes. Fragments are loaded while earlier ones are multiplied, across k-tiles too.
+  /// 128 bytes. Two fragments are kept: one is loaded while the other is multiplied, and the first
+  /// of the next k-tile before the last product of this one.
   template <typename LoaderA, typename LoaderB>
   __device__ __forceinline__ void run(LoaderA& a, LoaderB& b, int count, unsigned shared, int warp,
                                       int lane) {
     const int row_m = warp % kWarpsM * kWarpM;
     const int row_n = warp / kWarpsM % kWarpsN * kWarpN;
     const int part = warp / (kWarpsM * kWarpsN) * kSteps;
-    const unsigned first_a = FragmentsA::step_offset(part);
-    const unsigned first_b = kBytesA + FragmentsB::step_offset(part);
+    const unsigned part_a = FragmentsA::step_offset(part);
+    const unsigned part_b = kBytesA + FragmentsB::step_offset(part);
 #pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) {
       if (i < count) {
@@ -60,26 +58,23 @@ struct MmaMainloop {
       copy_commit();
     }
     clear();
-    // Named by turns, not indexed by the step: that must hold even where the loop stays a loop.
-    FragmentsA a_even, a_odd;
-    FragmentsB b_even[kParts], b_odd[kParts];
+    FragmentsA a0, a1;
+    FragmentsB b0, b1;
     unsigned slot = shared;
     unsigned free_slot = shared + (kStages - 1) * kStageBytes;
     const unsigned end = shared + kStages * kStageBytes;
     copy_wait<kStages - 2>();
     __syncthreads();
-    a_even.load(slot + first_a, row_m, 0, lane);
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      b_even[part].load(slot + first_b, row_n + part * kPartRows, 0, lane);
-    }
+    a0.load(slot + part_a, row_m, 0, lane);
+    b0.load(slot + part_b, row_n, 0, lane);
 
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
       const bool more = i + kStages - 1 < count;
 #pragma unroll
       for (int step = 0; step < kSteps; step += 2) {
-        a_odd.load(slot + first_a, row_m, step + 1, lane);
+        a1.load(slot + part_a, row_m, step + 1, lane);
+        b1.load(slot + part_b, row_n, step + 1, lane);
         if (step == 0) {
           if (more) {
             a.start(free_slot);
@@ -87,7 +82,7 @@ struct MmaMainloop {
           }
           copy_commit();
         }
-        multiply_step(a_even, b_even, b_odd, slot + first_b, row_n, step + 1, lane);
+        multiply_all(a0, b0);
         if (step == kSteps - 2) {
           if (more) {
             a.finish(free_slot);
@@ -99,8 +94,9 @@ struct MmaMainloop {
           __syncthreads();
         }
         const int next = (step + 2) % kSteps;
-        a_even.load(slot + first_a, row_m, next, lane);
-        multiply_step(a_odd, b_odd, b_even, slot + first_b, row_n, next, lane);
+        a0.load(slot + part_a, row_m, next, lane);
+        b0.load(slot + part_b, row_n, next, lane);
+        multiply_all(a1, b1);
       }
     }
     copy_wait<0>();
@@ -156,28 +152,16 @@ struct MmaMainloop {
     }
   }
 
-  /// The products of one step, and between them the loads of B for the next.
-  __device__ __forceinline__ void multiply_step(const FragmentsA& a, const FragmentsB (&b)[kParts],
-                                                FragmentsB (&next_b)[kParts], unsigned tile,
-                                                int row_n, int next, int lane) {
-#pragma unroll
-    for (int part = 0; part < kParts; ++part) {
-      next_b[part].load(tile, row_n + part * kPartRows, next, lane);
-      multiply_part(a, b[part], part);
-    }
-  }
-
-  __device__ __forceinline__ void multiply_part(const FragmentsA& a, const FragmentsB& b,
-                                                int part) {
-    constexpr int kBlocks = kPartRows / kRowsB;
+  __device__ __forceinline__ void multiply_all(const FragmentsA& a, const FragmentsB& b) {
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {
 #pragma unroll
-      for (int j = 0; j < kBlocks; ++j) {
-        // Back and forth, so that neighbours share an operand in the reuse cache.
-        const int block = i % 2 == 0 ? j : kBlocks - 1 - j;
-        multiply<kType>(acc[i][part * kBlocks + block], a.x[i][0], a.x[i][1], a.x[i][2], a.x[i][3],
-                        b.x[0][2 * block], b.x[0][2 * block + 1]);
+      for (int j = 0; j < kBlocksN; ++j) {
+        // Back and forth, so that neighbouring products share a fragment of B in the reuse cache.
+        const int column = i % 2 == 0 ? j : kBlocksN - 1 - j;
+        const int high = 2 * (column % 2);
+        multiply<kType>(acc[i][column], a.x[i][0], a.x[i][1], a.x[i][2], a.x[i][3],
+                        b.x[column / 2][high], b.x[column / 2][high + 1]);
       }
     }
   }
