@@ -9,18 +9,18 @@ namespace gemwright::model {
 namespace {
 
 // Fitted to exhaustive measurements (bench/regret); seconds unless said otherwise.
-constexpr double kTileCall = 24e-9;      // one micro-kernel call: arguments, dispatch, loop start
-constexpr double kTileStore = 6e-9;      // a vector of the tile through the epilogue
-constexpr double kTileReload = 0.65e-9;  // a vector of the tile out of and into its buffer
-constexpr double kPackCopy = 0.02e-9;    // an element, rows lying side by side
-constexpr double kPackTranspose = 0.135e-9;  // an element, turned in registers
-constexpr double kReduce = 4.5e-9;           // a sum of the lanes of one accumulator
-constexpr double kOverlap = 0.2;             // of the shorter of math and memory that is not hidden
-constexpr double kRestart = 20e-9;        // a stream that the prefetcher has lost: a piece along K
-constexpr double kRestartShort = 12e-9;   // the same, pieces of a few lines that overlap each other
-constexpr double kFarRows = 0.4;          // times the time to read rows of A from beyond L1
-constexpr double kAliased = 0.25;         // of the rate of L2, lines that share few sets of L1
-constexpr double kMathEfficiency = 0.88;  // of the multiply-add rate in the inner loop
+constexpr double kTileCall = 11e-9;        // one micro-kernel call: arguments, dispatch, loop start
+constexpr double kTileStore = 15e-9;       // a vector of the tile through the epilogue
+constexpr double kTileReload = 0.6e-9;     // a vector of the tile out of and into its buffer
+constexpr double kPackCopy = 0.01e-9;      // an element, rows lying side by side
+constexpr double kPackTranspose = 0.3e-9;  // an element, turned in registers
+constexpr double kReduce = 1.5e-9;         // a sum of the lanes of one accumulator
+constexpr double kOverlap = 0.28;          // of the shorter of math and memory that is not hidden
+constexpr double kRestart = 24e-9;         // a stream that the prefetcher has lost: a piece along K
+constexpr double kRestartShort = 6e-9;    // the same, pieces of a few lines that overlap each other
+constexpr double kFarRows = 1;            // times the time to read rows of A from beyond L1
+constexpr double kAliased = 0.5;          // of the rate of L2, lines that share few sets of L1
+constexpr double kMathEfficiency = 0.97;  // of the multiply-add rate in the inner loop
 constexpr double kLatencySlots = 4;       // multiply-adds in flight that hide their latency
 
 // What oneDNN reaches with plain weights, as measured on Emerald Rapids and Zen 4.
