@@ -14,6 +14,7 @@ const Family& cpu_vendor();
 const Family& cuda_hopper();
 const Family& cuda_mma();
 const Family& cuda_simt();
+const Family& cuda_stream();
 const Family& cuda_vendor();
 #endif
 
@@ -28,6 +29,7 @@ std::span<const Family* const> all() {
       &cuda_hopper(),
       &cuda_mma(),
       &cuda_simt(),
+      &cuda_stream(),
       &cuda_vendor(),
 #endif
   };

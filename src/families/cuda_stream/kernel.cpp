@@ -1,0 +1,168 @@
+#include "families/cuda_stream/kernel.hpp"
+
+#include "cuda/stream_params.cuh"
+#include "device/cuda/launch.hpp"
+#include "families/cuda_common/layout.hpp"
+#include "families/cuda_stream/setting.hpp"
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gemwright::cuda_stream {
+namespace {
+
+using cuda_layout::tiles_of;
+using gemwright_device::GemmParams;
+using gemwright_device::StreamParams;
+
+GemmParams fill(const Problem& p, const Operands& operands) {
+  GemmParams q{};
+  q.a = operands.a;
+  q.b = operands.b;
+  q.c = operands.c;
+  q.d = operands.d;
+  q.bias = operands.bias;
+  q.a_row = p.a.row_stride, q.a_col = p.a.col_stride, q.a_batch = p.a.batch_stride;
+  q.b_row = p.b.row_stride, q.b_col = p.b.col_stride, q.b_batch = p.b.batch_stride;
+  q.d_row = p.d.row_stride, q.d_col = p.d.col_stride, q.d_batch = p.d.batch_stride;
+  if (p.c) q.c_row = p.c->row_stride, q.c_col = p.c->col_stride, q.c_batch = p.c->batch_stride;
+  q.m = static_cast<int>(p.m);
+  q.n = static_cast<int>(p.n);
+  q.k = static_cast<int>(p.k);
+  q.batch = static_cast<int>(p.batch);
+  q.alpha = p.alpha;
+  q.beta = p.beta;
+  return q;
+}
+
+// A descriptor of rows of K: inner K, then rows, then batch. Dimensions of size 1, broadcast
+// batches included, have no stride of their own: any legal one does.
+void encode(cuda::TensorMap& map, int ordinal, const Operand& x, std::int64_t rows,
+            std::int64_t row_stride, std::int64_t k, std::int64_t batch, int box_rows,
+            const void* base) {
+  const int size = size_bytes(x.type);
+  const auto bytes = [&](std::int64_t stride, bool used) {
+    return static_cast<std::uint64_t>(used ? stride * size : 16);
+  };
+  const bool batched = batch > 1 && x.batch_stride != 0;
+  cuda::encode(
+      map,
+      {.ordinal = ordinal,
+       .rank = 3,
+       .type = x.type,
+       .tf32 = x.type == DataType::f32,
+       .size = {static_cast<std::uint64_t>(std::max<std::int64_t>(k, 1)),
+                static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(batched ? batch : 1)},
+       .stride_bytes = {0, bytes(row_stride, rows > 1), bytes(x.batch_stride, batched)},
+       .box = {static_cast<std::uint32_t>(128 / size), static_cast<std::uint32_t>(box_rows), 1}},
+      base);
+}
+
+class StreamKernel final : public Kernel {
+ public:
+  StreamKernel(const CudaFamily& family, const Problem& problem, const Device& device,
+               const Configuration& configuration)
+      : family_(family),
+        device_(device),
+        configuration_(configuration),
+        setting_(setting_of(configuration)),
+        source_(family.source(problem, device, configuration)) {
+    shape_.threads = static_cast<unsigned>(setting_.threads());
+    shape_.cluster[0] = static_cast<unsigned>(setting_.split);
+    if (setting_.path == Path::ring) {
+      shape_.shared_bytes = static_cast<unsigned>(ring_shared_bytes(setting_));
+    }
+    const compile::Compiled compiled = compile::compile(source_);
+    report_ = compiled.report;
+    loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name, shape_.shared_bytes);
+    shape_.grid[0] = shape_.cluster[0];
+    slots_ = loaded_->max_active_clusters(shape_) * setting_.split;
+    if (!fits(view_of(problem, setting_.swap))) {
+      throw DeviceError("only " + std::to_string(slots_) + " CTAs of " + name_of(setting_) +
+                        " fit on the device at once");
+    }
+  }
+
+  bool serves(const Problem& problem) const override {
+    if (family_.refuse(problem, device_)) return false;
+    const Problem view = view_of(problem, setting_.swap);
+    return view.m <= setting_.cols && fits(view) &&
+           family_.source(problem, device_, configuration_).preamble == source_.preamble;
+  }
+
+  std::size_t workspace_bytes(const Problem& /*problem*/) const override { return 0; }
+
+  void run(const Problem& problem, const Operands& operands, void* /*workspace*/,
+           Stream stream) const override {
+    const Problem view = view_of(problem, setting_.swap);
+    Operands mapped = operands;
+    if (setting_.swap) std::swap(mapped.a, mapped.b);
+    if (setting_.path == Path::direct) {
+      run_direct(view, mapped, stream);
+    } else {
+      run_ring(view, mapped, stream);
+    }
+  }
+
+  const BuildReport& report() const override { return report_; }
+
+ private:
+  bool fits(const Problem& view) const {
+    return slots_ > 0 &&
+           (setting_.path == Path::direct || plan_ring(setting_, view, slots_).rows > 0);
+  }
+
+  void run_direct(const Problem& p, const Operands& operands, Stream stream) const {
+    GemmParams params = fill(p, operands);
+    int early = 0;
+    cuda::LaunchShape shape = shape_;
+    shape.grid[0] = static_cast<unsigned>(tiles_of(p.n, setting_.rows) * p.batch * setting_.split);
+    void* arguments[] = {&params, &early};
+    loaded_->launch(shape, arguments, stream);
+  }
+
+  void run_ring(const Problem& p, const Operands& operands, Stream stream) const {
+    const RingPlan plan = plan_ring(setting_, p, slots_);
+    // Without K nothing is loaded, and there may be nothing to point to.
+    static const cuda::TensorMap nothing{};
+    const void* weights_at = p.k > 0 ? operands.b : &nothing;
+    const void* activations_at = p.k > 0 ? operands.a : &nothing;
+    cuda::TensorMap weights;
+    cuda::TensorMap activations;
+    encode(weights, device_.ordinal(), p.b, p.n, p.b.col_stride, p.k, p.batch, plan.rows,
+           weights_at);
+    encode(activations, device_.ordinal(), p.a, p.m, p.a.row_stride, p.k, p.batch, setting_.cols,
+           activations_at);
+    StreamParams params{.gemm = fill(p, operands),
+                        .rows = plan.rows,
+                        .tiles = plan.tiles,
+                        .stages = plan.stages,
+                        .early = 0};
+    cuda::LaunchShape shape = shape_;
+    shape.grid[0] = static_cast<unsigned>(plan.grid);
+    void* arguments[] = {&weights, &activations, &params};
+    loaded_->launch(shape, arguments, stream);
+  }
+
+  const CudaFamily& family_;
+  Device device_;
+  Configuration configuration_;
+  Setting setting_;
+  compile::Source source_;
+  BuildReport report_;
+  std::shared_ptr<const cuda::LoadedKernel> loaded_;
+  cuda::LaunchShape shape_;  // without the grid
+  int slots_ = 1;            // CTAs that are resident at once
+};
+
+}  // namespace
+
+std::shared_ptr<const Kernel> build_kernel(const CudaFamily& family, const Problem& problem,
+                                           const Device& device,
+                                           const Configuration& configuration) {
+  return std::make_shared<StreamKernel>(family, problem, device, configuration);
+}
+
+}  // namespace gemwright::cuda_stream
