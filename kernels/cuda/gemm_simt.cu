@@ -14,8 +14,9 @@ constexpr int kThreadsM = kTileM / kThreadM;
 constexpr int kThreadsN = kTileN / kThreadN;
 constexpr int kThreads = kThreadsM * kThreadsN;
 // Two CTAs of 256 threads leave 128 registers a thread, which do not last for a longer unrolled
-// loop.
-constexpr int kMinCtas = kThreads == 256 ? 2 : 1;
+// loop; on sm_86 and sm_89 not for any.
+constexpr bool kRoomForTwo = __CUDA_ARCH__ == 800 || __CUDA_ARCH__ >= 900;
+constexpr int kMinCtas = kThreads == 256 && kRoomForTwo ? 2 : 1;
 constexpr int kUnrolled = kThreads == 256 ? 2 : kTileK;
 constexpr int kBlocksM = kThreadM / 4;
 constexpr int kBlocksN = kThreadN / 4;
