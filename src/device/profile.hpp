@@ -54,9 +54,7 @@ struct CudaProfile {
   double f16_flops = 0;  // bf16 too
   double f8_flops = 0;   // 0: none
   double int8_ops = 0;
-  double launch_s = 2e-6;     // of a kernel inside a graph: begin to begin, when it does nothing
-  double l2_bytes_per_s = 0;  // read, all multiprocessors; 0: not measured
-  double memory_latency_s = 0.8e-6;  // of a first load from memory, under load
+  double launch_s = 2e-6;  // of a kernel inside a graph: begin to begin, when it does nothing
   bool calibrated = false;
 };
 

@@ -2,6 +2,7 @@
 #include "tune/testbed.hpp"
 
 #include "device/calibrate.hpp"
+#include "device/cuda/known_gpus.hpp"
 #include "device/profile.hpp"
 #include "gpu/device_memory.hpp"
 
@@ -61,13 +62,14 @@ TEST_F(TestbedOnGpu, ConstantsOfTheCalibrationMakeSense) {
   ASSERT_TRUE(gpu.calibrated);
   RecordProperty("launch_ns", static_cast<int>(gpu.launch_s * 1e9));
   RecordProperty("memory_gbs", static_cast<int>(gpu.memory_bytes_per_s * 1e-9));
-  RecordProperty("l2_gbs", static_cast<int>(gpu.l2_bytes_per_s * 1e-9));
-  RecordProperty("latency_ns", static_cast<int>(gpu.memory_latency_s * 1e9));
   EXPECT_GT(gpu.launch_s, 2e-7);
   EXPECT_LT(gpu.launch_s, 2e-5);
-  EXPECT_GT(gpu.l2_bytes_per_s, gpu.memory_bytes_per_s);
-  EXPECT_GT(gpu.memory_latency_s, 3e-7);
-  EXPECT_LT(gpu.memory_latency_s, 5e-6);
+  // Of the data sheet's rate some is lost, and not half.
+  const auto* known = cuda::find_known_gpu(device.name());
+  if (known != nullptr) {
+    EXPECT_LT(gpu.memory_bytes_per_s, known->memory_gbs * 1e9);
+    EXPECT_GT(gpu.memory_bytes_per_s, known->memory_gbs * 0.5e9);
+  }
 }
 
 }  // namespace

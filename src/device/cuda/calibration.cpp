@@ -26,11 +26,8 @@ constexpr int kThreads = 256;
 constexpr int kUnroll = 4;
 constexpr int kRounds = 5;
 
-std::array<NamedConstant, 4> named_constants(CudaProfile& gpu) {
-  return {{{"launch_s", &gpu.launch_s},
-           {"memory_bytes_per_s", &gpu.memory_bytes_per_s},
-           {"l2_bytes_per_s", &gpu.l2_bytes_per_s},
-           {"memory_latency_s", &gpu.memory_latency_s}}};
+std::array<NamedConstant, 2> named_constants(CudaProfile& gpu) {
+  return {{{"launch_s", &gpu.launch_s}, {"memory_bytes_per_s", &gpu.memory_bytes_per_s}}};
 }
 
 std::string key_of(const DeviceProfile& profile) {
@@ -57,7 +54,6 @@ class Bench {
                           "read_kernel", gpu_.sm, false});
     empty_ = LoadedKernel::load(device, compiled, "empty_kernel", 0);
     read_ = LoadedKernel::load(device, compiled, "read_kernel", 0);
-    chase_ = LoadedKernel::load(device, compiled, "chase_kernel", 0);
     const CurrentContext current(ordinal_);
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
@@ -80,30 +76,7 @@ class Bench {
   }
 
   double memory_rate() {
-    return static_cast<double>(bytes_) / best([&] { read(bytes_, 1); });
-  }
-
-  /// An eighth of L2, read often: the far half of L2 is read as well as the near one.
-  double l2_rate() {
-    constexpr int kPasses = 64;
-    const std::size_t bytes = gpu_.l2_bytes / 8;
-    return static_cast<double>(bytes) * kPasses / best([&] { read(bytes, kPasses); });
-  }
-
-  /// Of a load whose line is not in L2, on an idle device.
-  double memory_latency() {
-    constexpr int kSteps = 2000;
-    const void* data = memory_.data();
-    void* out = result();
-    auto words = static_cast<unsigned>(bytes_ / 4);
-    // Every load in a page and a cache line of its own.
-    auto stride = static_cast<unsigned>(words / kSteps / 2);
-    unsigned mask = 0;
-    int steps = kSteps;
-    void* arguments[] = {&data, &words, &stride, &mask, &steps, &out};
-    // What it loaded is in L2 afterwards: reading everything pushes it out again.
-    const auto flush = [&] { read(bytes_, 1); };
-    return best([&] { chase_->launch({.threads = 1}, arguments, stream()); }, flush) / kSteps;
+    return static_cast<double>(bytes_) / best([&] { read(); });
   }
 
  private:
@@ -128,25 +101,22 @@ class Bench {
     stream_.synchronize();
   }
 
-  void read(std::size_t bytes, int passes) {
+  void read() {
     const void* data = memory_.data();
     void* out = result();
-    auto count = static_cast<long long>(bytes / 16);
-    void* arguments[] = {&data, &count, &passes, &out};
+    auto count = static_cast<long long>(bytes_ / 16);
+    void* arguments[] = {&data, &count, &out};
     const auto grid = static_cast<unsigned>(8 * gpu_.multiprocessors);
     read_->launch({.grid = {grid, 1, 1}, .threads = kThreads}, arguments, stream());
   }
 
-  static void nothing() {}
-
-  // Least time of a few replays of what `record` enqueues, each after what `before` does.
-  template <typename Record, typename Before = void (*)()>
-  double best(Record&& record, Before&& before = &nothing) {
+  // Least time of a few replays of what `record` enqueues.
+  template <typename Record>
+  double best(Record&& record) {
     const Graph graph(ordinal_, stream_, record);
     graph.launch(stream_);
     double seconds = 1e9;
     for (int round = 0; round < kRounds; ++round) {
-      before();
       start_.record(stream_);
       graph.launch(stream_);
       end_.record(stream_);
@@ -160,7 +130,7 @@ class Bench {
   OwnStream stream_;
   Event start_;
   Event end_;
-  std::shared_ptr<const LoadedKernel> empty_, read_, chase_;
+  std::shared_ptr<const LoadedKernel> empty_, read_;
   std::size_t bytes_ = 0;
   Buffer memory_;
 };
@@ -169,8 +139,6 @@ void measure(const Device& device, CudaProfile& gpu) {
   Bench bench(device);
   gpu.launch_s = bench.launch_seconds();
   gpu.memory_bytes_per_s = bench.memory_rate();
-  gpu.l2_bytes_per_s = bench.l2_rate();
-  gpu.memory_latency_s = bench.memory_latency();
   gpu.calibrated = true;
 }
 
