@@ -1,6 +1,7 @@
 #include "plan/explain.hpp"
 
 #include "device/profile.hpp"
+#include "store/record_json.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -90,9 +91,6 @@ Explanation explanation_of(const store::Record& record) {
   Explanation explanation;
   explanation.source = Source::store;
   explanation.chosen = report_of(record.chosen);
-  for (const auto& candidate : record.candidates) {
-    explanation.candidates.push_back(report_of(candidate));
-  }
   explanation.floor_us = record.floor_us;
   explanation.vendor_first_us = record.vendor_first_us;
   explanation.vendor_best_us = record.vendor_best_us;
@@ -101,15 +99,23 @@ Explanation explanation_of(const store::Record& record) {
   return explanation;
 }
 
+std::vector<CandidateReport> stored_candidates(std::string_view json) {
+  std::vector<CandidateReport> reports;
+  for (const auto& candidate : store::candidates_from_json(json)) {
+    reports.push_back(report_of(candidate));
+  }
+  return reports;
+}
+
 store::Record record_of(const tune::Result& result, const Explanation& explanation,
                         const Problem& problem, const Device& device) {
   store::Record record;
   record.problem = key(problem);
   record.device = device.key();
-  for (const tune::Outcome& outcome : result.outcomes) {
-    record.candidates.push_back(measured_of(outcome));
-  }
-  record.chosen = record.candidates[static_cast<std::size_t>(result.chosen)];
+  std::vector<store::MeasuredCandidate> candidates;
+  for (const tune::Outcome& outcome : result.outcomes) candidates.push_back(measured_of(outcome));
+  record.chosen = candidates[static_cast<std::size_t>(result.chosen)];
+  record.candidates_json = store::candidates_to_json(candidates);
   record.floor_us = explanation.floor_us;
   record.vendor_first_us = explanation.vendor_first_us;
   record.vendor_best_us = explanation.vendor_best_us;

@@ -1,3 +1,4 @@
+#include "plan/explain.hpp"
 #include "plan/plan_impl.hpp"
 #include <gemwright/plan.hpp>
 
@@ -36,13 +37,22 @@ std::string_view name(Source source) {
 }
 
 Plan::Impl::Impl(const Problem& given_problem, const Canonical& canonical_form,
-                 const Device& device, std::shared_ptr<const Kernel> built, Explanation why)
+                 const Device& device, std::shared_ptr<const Kernel> built, Explanation why,
+                 std::string candidates_json)
     : given(given_problem),
       form(canonical_form),
       kernel(std::move(built)),
       name(why.chosen.family + "/" + why.chosen.configuration),
-      explanation(std::move(why)),
-      pool(device, kernel ? kernel->workspace_bytes(form.problem) : 0) {}
+      pool(device, kernel ? kernel->workspace_bytes(form.problem) : 0),
+      candidates_json_(std::move(candidates_json)),
+      explanation_(std::move(why)) {}
+
+const Explanation& Plan::Impl::explanation() const {
+  std::call_once(candidates_read_, [this] {
+    if (!candidates_json_.empty()) explanation_.candidates = stored_candidates(candidates_json_);
+  });
+  return explanation_;
+}
 
 void Plan::run(const Operands& operands, Stream stream, Workspace workspace) const {
   if (impl_->kernel == nullptr) return;
@@ -59,7 +69,7 @@ const std::string& Plan::kernel() const {
   return impl_->name;
 }
 const Explanation& Plan::explanation() const {
-  return impl_->explanation;
+  return impl_->explanation();
 }
 const Plan::Impl& Plan::impl() const {
   return *impl_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -15,14 +16,20 @@ namespace gemwright {
 class Plan::Impl {
  public:
   Impl(const Problem& given, const Canonical& form, const Device& device,
-       std::shared_ptr<const Kernel> kernel, Explanation explanation);
+       std::shared_ptr<const Kernel> kernel, Explanation explanation, std::string candidates_json);
+  /// Reads a stored plan's candidates at the first call.
+  const Explanation& explanation() const;
 
   Problem given;
   Canonical form;
   std::shared_ptr<const Kernel> kernel;  // null only for a problem with no output
   std::string name;
-  Explanation explanation;
   mutable WorkspacePool pool;
+
+ private:
+  const std::string candidates_json_;  // Record::candidates_json; empty unless from the store
+  mutable std::once_flag candidates_read_;
+  mutable Explanation explanation_;
 };
 
 class PlanSet::Impl {

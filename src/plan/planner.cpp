@@ -22,11 +22,13 @@ namespace {
 struct Built {
   std::shared_ptr<const Kernel> kernel;
   Explanation explanation;
+  std::string candidates_json = {};  // of a record; else the explanation has them
 };
 
 Plan make_plan(const Problem& given, const Canonical& form, const Device& device, Built built) {
   return Plan(std::make_shared<Plan::Impl>(given, form, device, std::move(built.kernel),
-                                           std::move(built.explanation)));
+                                           std::move(built.explanation),
+                                           std::move(built.candidates_json)));
 }
 
 std::string all_refusals(const Problem& problem, const std::vector<Refusal>& refusals) {
@@ -46,7 +48,8 @@ std::optional<Built> from_record(const store::Record& record, const Problem& pro
   try {
     const Configuration configuration =
         families::from_json(*family, record.chosen.configuration_json);
-    return Built{family->build(problem, device, configuration), explanation_of(record)};
+    return Built{family->build(problem, device, configuration), explanation_of(record),
+                 record.candidates_json};
   } catch (const Error& error) {
     log::warn("stored {}/{} does not build: {}", record.chosen.family,
               record.chosen.configuration_name, error.what());

@@ -2,6 +2,7 @@
 #include "store/database.hpp"
 #include "store/fork_guard.hpp"
 #include "store/record_json.hpp"
+#include "store/row.hpp"
 #include "store/session.hpp"
 
 #include <chrono>
@@ -10,9 +11,6 @@
 #include <unordered_map>
 #include <utility>
 
-#define XXH_INLINE_ALL  // header only: nothing to link
-#include <xxhash.h>
-
 namespace gemwright::store {
 namespace {
 
@@ -20,22 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 // How old an answer from memory may be before the file is asked whether another process wrote.
 constexpr auto kRecheck = std::chrono::milliseconds(100);
-
-std::int64_t checksum(std::string_view text) {
-  return static_cast<std::int64_t>(XXH3_64bits(text.data(), text.size()));
-}
-
-// Nothing when the row is damaged; the next one kept replaces it.
-std::optional<Record> read(const Statement& row) {
-  const std::string_view text = row.text(0);
-  try {
-    if (checksum(text) != row.integer(1)) throw Error("wrong checksum");
-    return record_from_json(Json::parse(text), "record");
-  } catch (const std::exception& error) {
-    log::warn("store: a damaged row is passed over: {}", error.what());
-    return std::nullopt;
-  }
-}
 
 class FileDatabase final : public Database, public ForkGuard {
  public:
@@ -96,7 +78,8 @@ class FileDatabase final : public Database, public ForkGuard {
     const bool written = attempt("write", false, [&](Session& session) {
       Statement statement(session.connection,
                           "INSERT OR REPLACE INTO failures VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
-      statement.bind(1, failure.device).bind(2, failure.family).bind(3, failure.family_version);
+      statement.bind(1, failure.device).bind(2, failure.family);
+      statement.bind(3, std::int64_t{failure.family_version});
       statement.bind(4, failure.configuration_name).bind(5, failure.problem).bind(6, json);
       statement.step();
       return true;
@@ -161,12 +144,10 @@ class FileDatabase final : public Database, public ForkGuard {
   }
 
   static void insert(Session& session, const Record& record) {
-    const std::string json = dump(to_json(record));
-    const std::string kernel = record.chosen.family + '/' + record.chosen.configuration_name;
     Statement statement(session.connection,
-                        "INSERT OR REPLACE INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
-    statement.bind(1, record.problem).bind(2, record.device).bind(3, kernel);
-    statement.bind(4, record.date).bind(5, json).bind(6, checksum(json));
+                        "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    bind(statement, record);
     statement.step();
   }
 

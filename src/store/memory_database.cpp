@@ -1,4 +1,5 @@
 #include "store/database.hpp"
+#include "store/record_json.hpp"
 
 #include <algorithm>
 #include <map>
@@ -9,8 +10,9 @@ namespace gemwright::store {
 namespace {
 
 std::size_t measured(const Record& record) {
+  const auto candidates = candidates_from_json(record.candidates_json);
   return static_cast<std::size_t>(
-      std::count_if(record.candidates.begin(), record.candidates.end(),
+      std::count_if(candidates.begin(), candidates.end(),
                     [](const MeasuredCandidate& candidate) { return candidate.best_us > 0; }));
 }
 

@@ -4,7 +4,6 @@
 #include <gemwright/plan.hpp>
 
 #include <string>
-#include <vector>
 
 namespace gemwright::store {
 
@@ -21,12 +20,13 @@ struct MeasuredCandidate {
   std::string failure;
 };
 
-/// One row: a canonical problem on a device, its winner, and the evidence.
+/// One row: a canonical problem on a device, its winner, and the evidence. Few who look a problem
+/// up ask for the evidence, and reading it costs more than all the rest.
 struct Record {
   std::string problem;  // key()
   std::string device;   // Device::key()
   MeasuredCandidate chosen;
-  std::vector<MeasuredCandidate> candidates;
+  std::string candidates_json = "[]";  // the evidence, kept as text: see candidates_from_json()
   double floor_us = 0;
   double vendor_first_us = 0;
   double vendor_best_us = 0;

@@ -108,17 +108,33 @@ MeasuredCandidate candidate_from_json(const Json& json, const std::string& place
   return candidate;
 }
 
+std::vector<MeasuredCandidate> candidates_from_json(const Json& json, const std::string& place) {
+  if (!json.is_array()) throw InvalidArgument(place, shortened(json), "an array");
+  std::vector<MeasuredCandidate> candidates;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    candidates.push_back(candidate_from_json(json[i], place + "[" + std::to_string(i) + "]"));
+  }
+  return candidates;
+}
+
 }  // namespace
+
+std::string candidates_to_json(const std::vector<MeasuredCandidate>& candidates) {
+  Json json = Json::array();
+  for (const auto& candidate : candidates) json.push_back(candidate_to_json(candidate));
+  return dump(json);
+}
+
+std::vector<MeasuredCandidate> candidates_from_json(std::string_view json) {
+  return candidates_from_json(Json::parse(json, nullptr, false), "candidates");
+}
 
 Json to_json(const Record& record) {
   Json json;
   json["problem"] = record.problem;
   json["device"] = record.device;
   json["chosen"] = candidate_to_json(record.chosen);
-  json["candidates"] = Json::array();
-  for (const auto& candidate : record.candidates) {
-    json["candidates"].push_back(candidate_to_json(candidate));
-  }
+  json["candidates"] = Json::parse(record.candidates_json);
   json["floor_us"] = finite(record.floor_us);
   json["vendor_first_us"] = finite(record.vendor_first_us);
   json["vendor_best_us"] = finite(record.vendor_best_us);
@@ -137,14 +153,8 @@ Record record_from_json(const Json& json, const std::string& place) {
   record.problem = reader.text("problem");
   record.device = reader.text("device");
   record.chosen = candidate_from_json(reader.field("chosen", "an object"), reader.inside("chosen"));
-  const Json& candidates = reader.field("candidates", "an array");
-  if (!candidates.is_array()) {
-    throw InvalidArgument(reader.inside("candidates"), shortened(candidates), "an array");
-  }
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    record.candidates.push_back(candidate_from_json(
-        candidates[i], reader.inside("candidates") + "[" + std::to_string(i) + "]"));
-  }
+  record.candidates_json = candidates_to_json(
+      candidates_from_json(reader.field("candidates", "an array"), reader.inside("candidates")));
   record.floor_us = reader.number("floor_us");
   record.vendor_first_us = reader.number("vendor_first_us");
   record.vendor_best_us = reader.number("vendor_best_us");

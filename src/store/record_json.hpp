@@ -4,6 +4,8 @@
 #include "store/record.hpp"
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -17,6 +19,11 @@ Json to_json(const Failure& failure);
 /// Throw InvalidArgument naming the field: `place` ("records[3]") is put before its name.
 Record record_from_json(const Json& json, const std::string& place);
 Failure failure_from_json(const Json& json, const std::string& place);
+
+/// Record::candidates_json, and the measured or dropped candidates that it says. The second throws
+/// InvalidArgument for other text.
+std::string candidates_to_json(const std::vector<MeasuredCandidate>& candidates);
+std::vector<MeasuredCandidate> candidates_from_json(std::string_view json);
 
 /// One line; bytes that are not UTF-8 are replaced.
 std::string dump(const Json& json, int indent = -1);

@@ -1,6 +1,7 @@
 #include "store/session.hpp"
 
 #include "log/log.hpp"
+#include "store/row.hpp"
 
 #include <chrono>
 #include <ctime>
@@ -21,16 +22,32 @@ namespace {
 namespace fs = std::filesystem;
 
 // In the file's user_version. 0 is a file that SQLite just made.
-constexpr std::int64_t kSchema = 1;
+constexpr std::int64_t kSchema = 2;
 
 constexpr char kCreate[] = R"sql(
 CREATE TABLE records (
   problem TEXT NOT NULL,
   device TEXT NOT NULL,
-  kernel TEXT NOT NULL,       -- for people: family/configuration of the winner
-  date TEXT NOT NULL,         -- for people
-  record TEXT NOT NULL,       -- JSON: everything
-  checksum INTEGER NOT NULL,  -- of record
+  family TEXT NOT NULL,       -- of the winner, as all up to failure
+  family_version INTEGER NOT NULL,
+  configuration TEXT NOT NULL,
+  parameters TEXT NOT NULL,   -- JSON object
+  predicted_us REAL,
+  best_us REAL,
+  median_us REAL,
+  vendor INTEGER NOT NULL,
+  failure TEXT NOT NULL,
+  floor_us REAL,
+  vendor_first_us REAL,
+  vendor_best_us REAL,
+  margin REAL,
+  noise REAL,
+  policy TEXT NOT NULL,
+  version TEXT NOT NULL,
+  driver TEXT NOT NULL,
+  date TEXT NOT NULL,
+  candidates TEXT NOT NULL,   -- JSON array: the evidence
+  checksum INTEGER NOT NULL,  -- of all the columns before
   PRIMARY KEY (problem, device));
 CREATE TABLE failures (
   device TEXT NOT NULL,
@@ -40,7 +57,7 @@ CREATE TABLE failures (
   problem TEXT NOT NULL,
   failure TEXT NOT NULL,      -- JSON: everything
   PRIMARY KEY (device, family, family_version, configuration, problem));
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 )sql";
 
 // Held shared while a file is being opened and alone while it is made or moved: nobody may join an
@@ -145,6 +162,10 @@ std::unique_ptr<Session> open_read_only(const fs::path& path, const SqliteError&
   throw error;
 }
 
+std::string select_records(const char* which) {
+  return fmt::format("SELECT {} FROM records {}", kRecordColumns, which);
+}
+
 }  // namespace
 
 FileIdentity identity(const fs::path& path) {
@@ -157,8 +178,8 @@ Session::Session(Connection opened, FileIdentity opened_file)
     : connection(std::move(opened)),
       file(opened_file),
       data_version(connection, "PRAGMA data_version"),
-      find(connection, "SELECT record, checksum FROM records WHERE problem = ?1 AND device = ?2"),
-      list(connection, "SELECT record, checksum FROM records ORDER BY device, problem"),
+      find(connection, select_records("WHERE problem = ?1 AND device = ?2").c_str()),
+      list(connection, select_records("ORDER BY device, problem").c_str()),
       find_failures(connection, "SELECT failure FROM failures WHERE ?1 = '' OR device = ?1") {
   // Commits survive a crash of the process; a power cut may cost the last ones.
   connection.execute("PRAGMA synchronous = NORMAL");

@@ -26,8 +26,8 @@ struct Session {
   Connection connection;
   FileIdentity file;
   Statement data_version;   // changes when another connection commits
-  Statement find;           // problem, device -> record, checksum
-  Statement list;           // -> record, checksum
+  Statement find;           // problem, device -> kRecordColumns
+  Statement list;           // -> kRecordColumns
   Statement find_failures;  // device or '' -> failure
 };
 

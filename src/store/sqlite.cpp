@@ -102,6 +102,12 @@ Statement& Statement::bind(int index, std::int64_t value) {
   return *this;
 }
 
+Statement& Statement::bind(int index, double value) {
+  const int code = sqlite3_bind_double(handle_.get(), index, value);
+  if (code != SQLITE_OK) fail(connection_, code);
+  return *this;
+}
+
 bool Statement::step() {
   const int code = sqlite3_step(handle_.get());
   if (code == SQLITE_ROW) return true;
@@ -123,6 +129,10 @@ std::string_view Statement::text(int column) const {
 
 std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(handle_.get(), column);
+}
+
+double Statement::real(int column) const {
+  return sqlite3_column_double(handle_.get(), column);
 }
 
 Transaction::Transaction(Connection& connection) : connection_(connection) {

@@ -57,6 +57,7 @@ class Statement {
   /// Parameters count from 1. Text must live until the next reset.
   Statement& bind(int index, std::string_view text);
   Statement& bind(int index, std::int64_t value);
+  Statement& bind(int index, double value);
   /// True while there is a row.
   bool step();
   /// Back to the start, without bindings. Ends the read that the statement held open.
@@ -65,6 +66,7 @@ class Statement {
   /// Columns count from 0.
   std::string_view text(int column) const;
   std::int64_t integer(int column) const;
+  double real(int column) const;
 
  private:
   struct Finalize {

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <functional>
+#include <limits>
 #include <random>
 
 #include <sqlite3.h>
@@ -129,14 +130,26 @@ TEST_F(Faults, DamageFoundWhileOpen) {
 
 TEST_F(Faults, ADamagedRowIsAMissAndIsReplaced) {
   fill(path());
-  Connection(path(), Access::read_write)
-      .execute("UPDATE records SET record = replace(record, 'cpu_packed', 'cpu_hacked')");
-  const auto database = open_file(path());
-  EXPECT_FALSE(database->find(problem_key(1), "test device"));
-  EXPECT_TRUE(database->list().empty());
-  database->keep(sample(1), false);
-  EXPECT_TRUE(database->find(problem_key(1), "test device"));
+  for (const char* damage : {"family = replace(family, 'packed', 'hacked')", "margin = margin + 1",
+                             "candidates = replace(candidates, 'packed', 'hacked')"}) {
+    Connection(path(), Access::read_write)
+        .execute(("UPDATE records SET " + std::string(damage)).c_str());
+    const auto database = open_file(path());
+    EXPECT_FALSE(database->find(problem_key(1), "test device")) << damage;
+    EXPECT_TRUE(database->list().empty());
+    for (int n = 1; n <= kRows; ++n) database->keep(sample(n), false);
+    EXPECT_TRUE(database->find(problem_key(1), "test device"));
+  }
   EXPECT_EQ(moved_aside(), 0);
+}
+
+TEST_F(Faults, NumbersThatAreNone) {
+  Record record = sample(1);
+  record.margin = std::numeric_limits<double>::quiet_NaN();
+  record.noise = -0.0;
+  record.floor_us = std::numeric_limits<double>::infinity();
+  open_file(path())->keep(record, false);
+  EXPECT_TRUE(open_file(path())->find(record.problem, record.device));
 }
 
 TEST_F(Faults, DeletedBetweenCalls) {

@@ -18,7 +18,9 @@ TEST_F(FileDatabase, GivesBackWhatWasKept) {
   const auto found = open_file(path())->find(record.problem, record.device);
   ASSERT_TRUE(found);
   EXPECT_EQ(to_json(*found), to_json(record));
-  EXPECT_EQ(found->candidates[11].failure, "wrong result at [3, 4]");
+  const auto candidates = candidates_from_json(found->candidates_json);
+  ASSERT_EQ(candidates.size(), 12U);
+  EXPECT_EQ(candidates[11].failure, "wrong result at [3, 4]");
 }
 
 TEST_F(FileDatabase, MissesOtherProblemsAndDevices) {
@@ -42,7 +44,9 @@ TEST_F(FileDatabase, MergeTakesTheLaterThenTheBetterMeasured) {
   EXPECT_TRUE(database->merge(record));
   EXPECT_FALSE(database->merge(record));
   Record fewer = sample(32, "fewer");
-  fewer.candidates.resize(2);
+  auto candidates = candidates_from_json(fewer.candidates_json);
+  candidates.resize(2);
+  fewer.candidates_json = candidates_to_json(candidates);
   EXPECT_FALSE(database->merge(fewer));
   fewer.date = "2026-12-01T00:00:00Z";
   EXPECT_TRUE(database->merge(fewer));

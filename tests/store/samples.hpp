@@ -2,11 +2,13 @@
 #pragma once
 
 #include "store/database.hpp"
+#include "store/record_json.hpp"
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -48,6 +50,7 @@ inline Record sample(int n, const std::string& configuration = "avx512_14x32_kc3
   Record record;
   record.problem = problem_key(n);
   record.device = "test device";
+  std::vector<MeasuredCandidate> candidates;
   for (int i = 0; i < 12; ++i) {
     MeasuredCandidate candidate;
     candidate.family = "cpu_packed";
@@ -58,9 +61,10 @@ inline Record sample(int n, const std::string& configuration = "avx512_14x32_kc3
     candidate.best_us = 1.25 + i;
     candidate.median_us = 1.375 + i;
     candidate.failure = i == 11 ? "wrong result at [3, 4]" : "";
-    record.candidates.push_back(candidate);
+    candidates.push_back(candidate);
   }
-  record.chosen = record.candidates.front();
+  record.chosen = candidates.front();
+  record.candidates_json = candidates_to_json(candidates);
   record.floor_us = 1.0;
   record.vendor_first_us = 2.0;
   record.vendor_best_us = 1.75;
