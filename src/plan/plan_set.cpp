@@ -4,6 +4,7 @@
 #include <gemwright/planner.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,36 +36,49 @@ bool serves_all(const Plan& plan, const Problem& problem, std::int64_t first, st
   return true;
 }
 
+// A family and one of its configurations, as an explanation names them.
+struct Named {
+  const Family* family = nullptr;
+  Configuration configuration;
+};
+
+std::optional<Named> find(const CandidateReport& report, const Problem& own, const Device& device) {
+  const Family* family = families::find(report.family);
+  if (family == nullptr) return std::nullopt;
+  for (const Configuration& configuration : family->configurations(own, device)) {
+    if (family->configuration_name(configuration) == report.configuration) {
+      return Named{family, configuration};
+    }
+  }
+  return std::nullopt;
+}
+
 // The model's prediction of a plan's kernel at another M, corrected by what was measured at its
 // own.
 class Prediction {
  public:
   Prediction(const Plan& plan, const Device& device) : device_(device) {
     const CandidateReport& chosen = plan.explanation().chosen;
-    family_ = families::find(chosen.family);
-    const Problem own = plan.impl().form.problem;
-    for (const Configuration& candidate : family_->configurations(own, device)) {
-      if (family_->configuration_name(candidate) == chosen.configuration)
-        configuration_ = candidate;
-    }
-    const double predicted = estimate(own);
+    named_ = find(chosen, plan.impl().form.problem, device);
+    const double predicted = estimate(plan.impl().form.problem);
     if (chosen.median_us > 0 && predicted > 0) correction_ = chosen.median_us / predicted;
   }
 
+  // 0 when the model has nothing to say.
   double us(const Problem& problem) const {
     return correction_ * estimate(canonical(problem).problem);
   }
 
  private:
   double estimate(const Problem& problem) const {
+    if (!named_) return 0;
     Estimate result;
-    family_->estimate(problem, device_, {&configuration_, 1}, {&result, 1});
+    named_->family->estimate(problem, device_, {&named_->configuration, 1}, {&result, 1});
     return result.us;
   }
 
   const Device& device_;
-  const Family* family_ = nullptr;
-  Configuration configuration_;
+  std::optional<Named> named_;
   double correction_ = 1;
 };
 
@@ -126,18 +140,24 @@ class TableBuilder {
     return cut;
   }
 
-  // The fastest measured kernel at the gap's upper end that takes every M of the gap.
+  // The fastest measured kernel at the gap's upper end that takes every M of the gap; it is built
+  // for the gap's last M, where its family might not have listed it.
   Plan cover(std::int64_t first, std::int64_t last, const Plan& upper) const {
     std::vector<CandidateReport> reports = upper.explanation().candidates;
     std::erase_if(reports, [](const CandidateReport& r) { return !r.failure.empty(); });
     std::stable_sort(reports.begin(), reports.end(), [](const auto& x, const auto& y) {
       return (x.best_us > 0 ? x.best_us : 1e30) < (y.best_us > 0 ? y.best_us : 1e30);
     });
-    PlanOptions forced = options_;
-    forced.mode = Mode::model;
+    const Problem given = with_m(problem_, last);
+    const Canonical form = canonical(given);
     for (const CandidateReport& report : reports) {
-      forced.force = report.family + "/" + report.configuration;
-      Plan candidate = planner_.plan(with_m(problem_, last), forced);
+      const auto named = find(report, upper.impl().form.problem, planner_.device());
+      if (!named || named->family->refuse(form.problem, planner_.device())) continue;
+      auto kernel = named->family->build(form.problem, planner_.device(), named->configuration);
+      Explanation why = upper.explanation();
+      why.chosen = report;
+      Plan candidate(std::make_shared<Plan::Impl>(given, form, planner_.device(), std::move(kernel),
+                                                  std::move(why)));
       if (serves_all(candidate, problem_, first, last)) return candidate;
     }
     throw Unsupported("no kernel takes every m from " + std::to_string(first) + " to " +
