@@ -22,8 +22,10 @@ endif()
 
 set(GEMWRIGHT_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them")
 if(GEMWRIGHT_SANITIZE)
-  # GCC 12 sees uninitialised values in <regex> once it is instrumented.
-  add_compile_options(-fsanitize=${GEMWRIGHT_SANITIZE} -fno-omit-frame-pointer
-                      -Wno-maybe-uninitialized)
+  add_compile_options(-fsanitize=${GEMWRIGHT_SANITIZE} -fno-omit-frame-pointer)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC 12 sees uninitialised values in <regex> once it is instrumented.
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
   add_link_options(-fsanitize=${GEMWRIGHT_SANITIZE})
 endif()
