@@ -1,14 +1,10 @@
 // cuda_stream: every configuration at awkward sizes, one kernel for every M of its class, equal
 // results from run to run.
-#include "compile/compiler.hpp"
-#include "families/cuda_family.hpp"
 #include "gpu/device_memory.hpp"
+#include "support/build_ahead.hpp"
 #include "support/gemm_case.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,7 +38,6 @@ class CudaStream : public GpuTest {
     }
   }
 
-  // Into the cache, on all cores: one after the other takes minutes.
   void compile_all(const std::vector<Problem>& problems, const Device& device) {
     std::vector<compile::Source> sources;
     for (const Problem& problem : problems) {
@@ -51,14 +46,7 @@ class CudaStream : public GpuTest {
         sources.push_back(family().source(form, device, configuration));
       }
     }
-    std::atomic<std::size_t> next{0};
-    std::vector<std::thread> threads(std::max(1U, std::thread::hardware_concurrency()));
-    for (auto& thread : threads) {
-      thread = std::thread([&] {
-        for (std::size_t i = next++; i < sources.size(); i = next++) compile::compile(sources[i]);
-      });
-    }
-    for (auto& thread : threads) thread.join();
+    build_ahead(sources);
   }
 
   void run(const Kernel& kernel, const Problem& problem, const Fixture& fixture) {
