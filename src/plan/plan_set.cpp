@@ -157,7 +157,7 @@ class TableBuilder {
       Explanation why = upper.explanation();
       why.chosen = report;
       Plan candidate(std::make_shared<Plan::Impl>(given, form, planner_.device(), std::move(kernel),
-                                                  std::move(why)));
+                                                  std::move(why), ""));
       if (serves_all(candidate, problem_, first, last)) return candidate;
     }
     throw Unsupported("no kernel takes every m from " + std::to_string(first) + " to " +
