@@ -16,7 +16,8 @@ namespace gemwright {
 class Plan::Impl {
  public:
   Impl(const Problem& given, const Canonical& form, const Device& device,
-       std::shared_ptr<const Kernel> kernel, Explanation explanation, std::string candidates_json);
+       std::shared_ptr<const Kernel> kernel, Explanation explanation,
+       std::string candidates_json = {});
   /// Reads a stored plan's candidates at the first call.
   const Explanation& explanation() const;
 
