@@ -3,6 +3,7 @@
 //
 // For every shape: the best own kernel, what the tuner chooses among own and vendor ones, the
 // vendor's first choice, its best of 8, and the roofline floor. Then geometric means for each M.
+#include "cli/text.hpp"
 #include "model/rank.hpp"
 #include "support/options.hpp"
 #include "support/shapes.hpp"
@@ -12,6 +13,7 @@
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
+#include <iostream>
 #include <map>
 #include <set>
 #include <thread>
@@ -50,7 +52,7 @@ std::vector<Shape> shapes(const Arguments& arguments) {
   for (const std::string& model : arguments.models) {
     for (const int tp : arguments.tp) {
       if (tp > 1 && (model != "llama-3.3-70b" || arguments.quick)) continue;
-      for (const Shape& shape : shapes_of(model, Fusion::both, tp)) add(shape);
+      for (const Shape& shape : shapes_of(model, tp)) add(shape);
     }
   }
   add({"square", "2048", 2048, 2048});
@@ -157,17 +159,17 @@ class Race {
 };
 
 void print_means(const Report& report, const Arguments& arguments) {
-  std::vector<std::vector<std::string>> rows;
+  cli::Table table({"M", "first / chosen", "first / own", "best / own", "floor / chosen"});
   for (const std::int64_t m : arguments.m) {
     const auto here = [&](const Row& row) { return row.m == m; };
     const auto mean = [&](const char* over, const char* of) {
       return fmt::format("{:.3f}", report.geometric_mean(over, of, here));
     };
-    rows.push_back({std::to_string(m), mean("vendor_first", "chosen"), mean("vendor_first", "own"),
-                    mean("vendor_best", "own"), mean("floor", "chosen")});
+    table.add({std::to_string(m), mean("vendor_first", "chosen"), mean("vendor_first", "own"),
+               mean("vendor_best", "own"), mean("floor", "chosen")});
   }
   fmt::print("\nGeometric means\n");
-  print_table({"M", "first / chosen", "first / own", "best / own", "floor / chosen"}, rows);
+  table.print(std::cout);
 }
 
 int run(const Arguments& arguments) {

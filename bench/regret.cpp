@@ -6,6 +6,7 @@
 //
 // --keep writes all measured times to a file, and --from judges the present model on such a file,
 // without measuring: that is how the cost functions are worked on.
+#include "cli/text.hpp"
 #include "device/calibrate.hpp"
 #include "model/rank.hpp"
 #include "support/options.hpp"
@@ -20,6 +21,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <map>
 
 #include <fmt/format.h>
@@ -81,7 +83,7 @@ std::vector<Item> items(const Arguments& arguments) {
       for (const std::int64_t m : arguments.m) {
         for (const std::string& type : arguments.types) {
           for (const std::string& layout : arguments.layouts) {
-            list.push_back({model, std::string(shape.role),
+            list.push_back({model, shape.role,
                             problem_of(layout, m, shape.n, shape.k, parse_data_type(type))});
           }
         }
@@ -203,7 +205,7 @@ Row judge(const Measured& measured, const Device& device, bool verbose) {
 }
 
 void print_summary(const Report& report, double noise) {
-  std::vector<std::vector<std::string>> lines;
+  cli::Table table({"model's", "mean regret", "worst"});
   for (const int top : kTops) {
     const std::string name = fmt::format("top{}", top);
     double worst = 0;
@@ -211,11 +213,10 @@ void print_summary(const Report& report, double noise) {
       worst = std::max(worst, row.time(name) / row.time("own") - 1);
     }
     const double mean = report.geometric_mean(name, "own", [](const Row&) { return true; }) - 1;
-    lines.push_back(
-        {name, fmt::format("{:.2f}%", 100 * mean), fmt::format("{:.2f}%", 100 * worst)});
+    table.add({name, fmt::format("{:.2f}%", 100 * mean), fmt::format("{:.2f}%", 100 * worst)});
   }
   fmt::print("\n");
-  print_table({"model's", "mean regret", "worst"}, lines);
+  table.print(std::cout);
   fmt::print("noise of the measurement (mean): {:.2f}%\n", 100 * noise);
 }
 

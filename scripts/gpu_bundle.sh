@@ -2,7 +2,7 @@
 # Builds and collects what a GPU machine needs to run without building: programs, and the shared
 # libraries that they load beyond the C and C++ run time. Without oneDNN, which is large.
 #   scripts/gpu_bundle.sh FOLDER [TARGET...]   default: test_gpu
-# On the machine: LD_LIBRARY_PATH=FOLDER/lib FOLDER/bin/test_gpu
+# On the machine, in FOLDER, where benches look for models/: LD_LIBRARY_PATH=lib bin/test_gpu
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,6 +14,7 @@ shift
 cmake --preset bundle >/dev/null
 cmake --build --preset bundle --target "$@"
 mkdir -p "$folder/bin" "$folder/lib"
+cp -r models "$folder/"
 for target in "$@"; do
   file=$(find build/bundle -type f -name "$target" -perm -u+x | head -1)
   strip -o "$folder/bin/$target" "$file"

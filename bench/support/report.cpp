@@ -1,5 +1,6 @@
 #include "support/report.hpp"
 
+#include "cli/text.hpp"
 #include "device/cuda/nvml.hpp"
 #include "device/profile.hpp"
 #include "files/files.hpp"
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <iostream>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -101,7 +103,7 @@ void Report::print() const {
   std::vector<std::string> heading = {"model", "role", "m", "n", "k", "type"};
   heading.insert(heading.end(), competitors.begin(), competitors.end());
   heading.emplace_back("kernel");
-  std::vector<std::vector<std::string>> lines;
+  cli::Table table(heading);
   for (const Row& row : rows_) {
     const std::string type = row.format.empty() ? row.type : row.type + "/" + row.format;
     std::vector<std::string> line = {
@@ -112,9 +114,9 @@ void Report::print() const {
       line.push_back(time > 0 ? fmt::format("{:.2f}", time) : "-");
     }
     line.push_back(row.kernel);
-    lines.push_back(std::move(line));
+    table.add(std::move(line));
   }
-  print_table(heading, lines);
+  table.print(std::cout);
 }
 
 std::filesystem::path Report::write(const std::filesystem::path& folder) const {

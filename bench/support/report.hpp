@@ -72,10 +72,6 @@ class Report {
   std::vector<double> clock_mhz_;
 };
 
-/// Prints rows of cells in aligned columns under a heading; columns of numbers align right.
-void print_table(const std::vector<std::string>& heading,
-                 const std::vector<std::vector<std::string>>& rows);
-
 /// Commit that this program was built from, "-dirty" appended when the sources differed from it.
 std::string commit();
 

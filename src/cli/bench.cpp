@@ -89,8 +89,7 @@ void print(std::ostream& out, const lists::Entry& entry, const tune::Result& res
   out << fmt::format("{}{}\nfloor {}, noise {:.1f} %\n",
                      entry.role.empty() ? "" : entry.role + ": ", key(problem), time_text(floor_us),
                      100 * result.noise);
-  Table table({"kernel", "median", "best", "predicted", "of floor", "TFLOP/s", "GB/s", "note"},
-              {"median", "best", "predicted", "of floor", "TFLOP/s", "GB/s"});
+  Table table({"kernel", "median", "best", "predicted", "of floor", "TFLOP/s", "GB/s", "note"});
   for (const auto* outcome : sorted(result)) {
     const double us = outcome->median_us;
     table.add({kernel_of(outcome->candidate), time_text(us), time_text(outcome->best_us),

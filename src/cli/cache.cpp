@@ -34,8 +34,7 @@ int run_list(Context& context, bool as_json) {
     context.out << document(json);
     return kDone;
   }
-  Table table({"file", "source", "compiler", "target", "size", "compiled in", "date", "not used"},
-              {"size", "compiled in"});
+  Table table({"file", "source", "compiler", "target", "size", "compiled in", "date", "not used"});
   double bytes = 0;
   for (const auto& entry : entries) {
     bytes += static_cast<double>(entry.bytes);

@@ -31,7 +31,7 @@ void print(Context& context, const lists::Entry& entry, const CandidateList& lis
   context.out << fmt::format("{}{}\nfloor {}, {} candidates\n",
                              entry.role.empty() ? "" : entry.role + ": ", key(entry.problem),
                              time_text(list.floor_us), list.candidates.size());
-  Table table({"", "kernel", "predicted", "of floor", "bound"}, {"", "predicted", "of floor"});
+  Table table({"", "kernel", "predicted", "of floor", "bound"});
   int rank = 0;
   for (const auto& candidate : list.candidates) {
     if (top > 0 && rank >= top && !candidate.vendor) continue;

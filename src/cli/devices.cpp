@@ -73,8 +73,7 @@ int run_devices(Context& context, const OutputOptions& output, bool calibrate) {
     context.out << document(json);
     return kDone;
   }
-  Table table({"device", "name", "units", "memory", "bf16", "fp32", "rates"},
-              {"memory", "bf16", "fp32"});
+  Table table({"device", "name", "units", "memory", "bf16", "fp32", "rates"});
   for (const Device& device : devices) {
     const DeviceProfile& profile = device.profile();
     table.add({name_as_option(device), device.name(), units(profile),

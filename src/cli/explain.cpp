@@ -113,7 +113,7 @@ void print_why(std::ostream& out, const Explanation& explanation) {
 
 void print_candidates(std::ostream& out, const Explanation& explanation) {
   constexpr int kMost = 10;
-  Table table({"", "kernel", "predicted", "measured", "bound"}, {"", "predicted", "measured"});
+  Table table({"", "kernel", "predicted", "measured", "bound"});
   int rank = 0;
   int left_out = 0;
   for (const auto& candidate : explanation.candidates) {

@@ -60,8 +60,7 @@ int run_list(Context& context, const Options& options) {
   if (options.failures) return print_failures(context, database, options);
   const std::string device = options.device_key();
   Json json = Json::array();
-  Table table({"problem", "device", "kernel", "time", "of floor", "x vendor", "date"},
-              {"time", "of floor", "x vendor"});
+  Table table({"problem", "device", "kernel", "time", "of floor", "x vendor", "date"});
   int count = 0;
   for (const auto& record : database.list()) {
     if (!device.empty() && record.device != device) continue;

@@ -13,6 +13,13 @@ std::size_t width(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// "12.3 us", "-" and nothing at all, but no date and no name.
+bool is_number(const std::string& cell) {
+  if (cell.empty() || cell == "-") return true;
+  const std::string number = cell.substr(0, cell.find(' '));
+  return number.find_first_not_of("0123456789.+-%x") == std::string::npos;
+}
+
 }  // namespace
 
 std::string time_text(double us) {
@@ -41,8 +48,12 @@ std::string bytes_text(double bytes) {
 
 void Table::print(std::ostream& out) const {
   std::vector<std::size_t> widths(heading_.size(), 0);
+  std::vector<bool> right(heading_.size(), true);
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], width(row[i]));
+      right[i] = right[i] && is_number(row[i]);
+    }
   }
   const auto print_row = [&](const std::vector<std::string>& row) {
     std::string line;
@@ -50,8 +61,7 @@ void Table::print(std::ostream& out) const {
       if (widths[i] == 0) continue;
       const std::size_t column = std::max(widths[i], width(heading_[i]));
       const std::string space(column - width(row[i]), ' ');
-      const bool right = std::find(right_.begin(), right_.end(), heading_[i]) != right_.end();
-      line += (line.empty() ? "" : "  ") + (right ? space + row[i] : row[i] + space);
+      line += (line.empty() ? "" : "  ") + (right[i] ? space + row[i] : row[i] + space);
     }
     out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
   };

@@ -3,6 +3,7 @@
 
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gemwright::cli {
@@ -16,19 +17,17 @@ std::string ratio_text(double numerator, double denominator);
 /// "12.3 MiB".
 std::string bytes_text(double bytes);
 
-/// Rows of cells in aligned columns under a heading. Columns listed in `right` (by heading) align
-/// right; a column without any text is left out.
+/// Rows of cells in aligned columns under a heading. Columns of numbers, with or without a unit,
+/// align right; a column without any text is left out.
 class Table {
  public:
-  explicit Table(std::vector<std::string> heading, std::vector<std::string> right = {})
-      : heading_(std::move(heading)), right_(std::move(right)) {}
+  explicit Table(std::vector<std::string> heading) : heading_(std::move(heading)) {}
 
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   void print(std::ostream& out) const;
 
  private:
   std::vector<std::string> heading_;
-  std::vector<std::string> right_;
   std::vector<std::vector<std::string>> rows_;
 };
 

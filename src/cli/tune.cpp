@@ -126,8 +126,7 @@ void print(std::ostream& out, const Device& device, const std::vector<Row>& rows
   const bool one_model = all([&](const auto& entry) { return entry.model == rows[0].entry.model; });
   const bool no_batches = all([](const auto& entry) { return entry.problem.batch == 1; });
   Table table({"model", "role", "batch", "M", "N", "K", "type", "kernel", "time", "of floor",
-               "x vendor", "source"},
-              {"batch", "M", "N", "K", "time", "of floor", "x vendor"});
+               "x vendor", "source"});
   for (const Row& row : rows) {
     auto cells = cells_of(row);
     // Columns without text are left out.

@@ -1,0 +1,35 @@
+#include "cli/text.hpp"
+
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::cli {
+namespace {
+
+TEST(Table, AlignsNumbersRightAndLeavesEmptyColumnsOut) {
+  Table table({"kernel", "time", "note", "x"});
+  table.add({"a/µ", "12.3 us", "", "1.25"});
+  table.add({"longer", "-", "", "10.00"});
+  std::ostringstream out;
+  table.print(out);
+  EXPECT_EQ(out.str(),
+            "kernel     time      x\n"
+            "a/µ     12.3 us   1.25\n"
+            "longer        -  10.00\n");
+}
+
+TEST(Table, TakesDatesAndNamesForText) {
+  Table table({"date", "name"});
+  table.add({"2026-11-30T12:00:00Z", "128x64"});
+  table.add({"never", "none"});
+  std::ostringstream out;
+  table.print(out);
+  EXPECT_EQ(out.str(),
+            "date                  name\n"
+            "2026-11-30T12:00:00Z  128x64\n"
+            "never                 none\n");
+}
+
+}  // namespace
+}  // namespace gemwright::cli
