@@ -1,8 +1,8 @@
 // A linear layer with bias: y[M,N] = x[M,K] * W[N,K]^T + bias, tuned once and run.
+#include <gemwright/gemwright.hpp>
+
 #include <cstdio>
 #include <vector>
-
-#include <gemwright/gemwright.hpp>
 
 int main() {
   const int m = 4;

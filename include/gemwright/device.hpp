@@ -6,7 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] gemwright {
+#pragma GCC visibility push(default)
+
+namespace gemwright {
 
 struct DeviceProfile;
 
@@ -54,3 +56,5 @@ struct Stream {
 };
 
 }  // namespace gemwright
+
+#pragma GCC visibility pop

@@ -4,7 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace [[gnu::visibility("default")]] gemwright {
+#pragma GCC visibility push(default)
+
+namespace gemwright {
 
 /// Base of everything that gemwright throws.
 class Error : public std::runtime_error {
@@ -44,3 +46,5 @@ class OutOfMemory : public DeviceError {
 };
 
 }  // namespace gemwright
+
+#pragma GCC visibility pop

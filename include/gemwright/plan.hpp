@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
-namespace [[gnu::visibility("default")]] gemwright {
+#pragma GCC visibility push(default)
+
+namespace gemwright {
 
 /// Pointers for one run, in the problem's own terms. C and bias are null when the problem has none.
 struct Operands {
@@ -127,3 +129,5 @@ std::size_t packed_weights_bytes(const Problem& problem);
 void pack_weights(const Problem& problem, const void* b, void* out);
 
 }  // namespace gemwright
+
+#pragma GCC visibility pop

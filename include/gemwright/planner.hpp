@@ -1,15 +1,17 @@
 // From problems to plans.
 #pragma once
 
+#include <gemwright/plan.hpp>
+#include <gemwright/store.hpp>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <gemwright/plan.hpp>
-#include <gemwright/store.hpp>
+#pragma GCC visibility push(default)
 
-namespace [[gnu::visibility("default")]] gemwright {
+namespace gemwright {
 
 /// How a plan may be come by.
 enum class Mode : unsigned char {
@@ -74,3 +76,5 @@ class Planner {
 };
 
 }  // namespace gemwright
+
+#pragma GCC visibility pop

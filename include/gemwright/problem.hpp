@@ -1,14 +1,16 @@
 // A GEMM problem: D[M,N] = alpha * A[M,K] * B[K,N] + beta * C[M,N] + bias, one per batch entry.
 #pragma once
 
+#include <gemwright/types.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <gemwright/types.hpp>
+#pragma GCC visibility push(default)
 
-namespace [[gnu::visibility("default")]] gemwright {
+namespace gemwright {
 
 /// How one operand lies in memory. Strides are in elements and may be 0 (broadcast) except in D.
 /// Rows and columns are those of the matrix as it enters the product: A is M x K, B is K x N.
@@ -85,3 +87,5 @@ std::string key(const Problem& problem);
 Problem parse_problem(std::string_view text);
 
 }  // namespace gemwright
+
+#pragma GCC visibility pop

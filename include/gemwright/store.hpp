@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <memory>
 
-namespace [[gnu::visibility("default")]] gemwright {
+#pragma GCC visibility push(default)
+
+namespace gemwright {
 
 namespace store {
 class Database;
@@ -30,3 +32,5 @@ class Store {
 };
 
 }  // namespace gemwright
+
+#pragma GCC visibility pop

@@ -4,13 +4,17 @@
 #include <cstdint>
 #include <string_view>
 
-namespace [[gnu::visibility("default")]] gemwright {
+#pragma GCC visibility push(default)
+
+namespace gemwright {
 
 /// Type of the elements of an operand in memory. Accumulation is always fp32 or wider.
 enum class DataType : std::uint8_t { f32, f16, bf16 };
 
 /// Bytes of one element.
-constexpr int size_bytes(DataType type) { return type == DataType::f32 ? 4 : 2; }
+constexpr int size_bytes(DataType type) {
+  return type == DataType::f32 ? 4 : 2;
+}
 
 /// "f32", "f16" or "bf16".
 std::string_view name(DataType type);
@@ -20,3 +24,5 @@ std::string_view name(DataType type);
 DataType parse_data_type(std::string_view text);
 
 }  // namespace gemwright
+
+#pragma GCC visibility pop

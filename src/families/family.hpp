@@ -1,6 +1,11 @@
 // What a kernel family is to the rest of the library.
 #pragma once
 
+#include "model/estimate.hpp"
+#include <gemwright/device.hpp>
+#include <gemwright/plan.hpp>
+#include <gemwright/problem.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +15,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <gemwright/device.hpp>
-#include <gemwright/plan.hpp>
-#include <gemwright/problem.hpp>
-
-#include "model/estimate.hpp"
 
 namespace gemwright {
 
