@@ -39,7 +39,7 @@ struct Problem {
   Operand a;
   Operand b;
   Operand d;
-  /// Present when beta != 0; may be the same memory as D.
+  /// Present when beta != 0; may be the same memory as D, in the same type and strides.
   std::optional<Operand> c;
   Bias bias = Bias::none;
   DataType bias_type = DataType::f32;
@@ -57,7 +57,7 @@ struct Problem {
                      DataType type);
 
   /// Throws InvalidArgument when sizes, strides, types or alignments make no sense: negative sizes,
-  /// negative strides, overlapping elements in D, beta != 0 without C, packed A, and so on.
+  /// strides, more than 2^48 elements, overlapping elements in D, beta != 0 without C, packed A.
   void check() const;
 
   /// Floating point operations, 2*M*N*K*batch.

@@ -51,7 +51,17 @@ void check_apart(const char* name, const Extent& input, const Extent& output) {
   const bool apart = input.end <= output.begin || output.end <= input.begin;
   if (apart || interleaved(input, output)) return;
   throw InvalidArgument("operands.d", std::string("memory that overlaps ") + name,
-                        "memory of its own (only C may be the same as D)");
+                        "memory of its own (only C may be D, in the same type and strides)");
+}
+
+// Each element of C lies where the element of D does that it is added to.
+bool same_places(const Problem& p, const Operands& operands) {
+  const auto same = [](std::int64_t size, std::int64_t c_stride, std::int64_t d_stride) {
+    return size == 1 || c_stride == d_stride;
+  };
+  return operands.c == operands.d && p.c->type == p.d.type &&
+         same(p.m, p.c->row_stride, p.d.row_stride) && same(p.n, p.c->col_stride, p.d.col_stride) &&
+         same(p.batch, p.c->batch_stride, p.d.batch_stride);
 }
 
 void check_operands(const Problem& p, const Operands& operands) {
@@ -63,7 +73,12 @@ void check_operands(const Problem& p, const Operands& operands) {
     check_apart("A", extent(operands.a, p.a, p.m, p.k, p.batch), d);
     if (!p.b.packed) check_apart("B", extent(operands.b, p.b, p.k, p.n, p.batch), d);
   }
-  if (p.c && p.beta != 0) check_pointer("c", operands.c, p.c->alignment);
+  if (p.c && p.beta != 0) {
+    check_pointer("c", operands.c, p.c->alignment);
+    if (!same_places(p, operands)) {
+      check_apart("C", extent(operands.c, *p.c, p.m, p.n, p.batch), d);
+    }
+  }
   if (p.bias != Bias::none) check_pointer("bias", operands.bias, size_bytes(p.bias_type));
 }
 

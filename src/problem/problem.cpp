@@ -10,9 +10,10 @@
 namespace gemwright {
 namespace {
 
-// Sizes and offsets stay far from 2^63 so that products of two need no overflow checks later.
+// Sizes, the elements of a matrix and the reach of its strides stay far from 2^63, so that nothing
+// later needs overflow checks; 2^48 elements are more than a machine addresses.
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
-constexpr std::int64_t kMaxStride = std::int64_t{1} << 48;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 
 Operand row_major(DataType type, std::int64_t rows, std::int64_t cols) {
   return {.type = type, .row_stride = cols, .col_stride = 1, .batch_stride = rows * cols};
@@ -24,8 +25,28 @@ void check_size(const char* argument, std::int64_t size) {
   }
 }
 
+// The names are those of the sizes: "batch * m * k".
+void check_elements(const char* argument, std::int64_t batch, std::int64_t rows,
+                    std::int64_t cols) {
+  const double elements =
+      static_cast<double>(batch) * static_cast<double>(rows) * static_cast<double>(cols);
+  if (elements > static_cast<double>(kMaxElements)) {
+    throw InvalidArgument(argument, std::to_string(elements), "0 to 2^48");
+  }
+}
+
+void check_sizes(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
+  check_size("m", m);
+  check_size("n", n);
+  check_size("k", k);
+  check_size("batch", batch);
+  check_elements("batch * m * k", batch, m, k);
+  check_elements("batch * k * n", batch, k, n);
+  check_elements("batch * m * n", batch, m, n);
+}
+
 void check_stride(const std::string& argument, std::int64_t stride) {
-  if (stride < 0 || stride > kMaxStride) {
+  if (stride < 0 || stride > kMaxElements) {
     throw InvalidArgument(argument, std::to_string(stride), "0 to 2^48 elements");
   }
 }
@@ -46,8 +67,24 @@ void check_operand(const std::string& name, const Operand& operand) {
   }
 }
 
+// Of strides and sizes that have passed.
+void check_reach(const std::string& name, const Operand& operand, std::int64_t rows,
+                 std::int64_t cols, std::int64_t batch) {
+  if (operand.packed) return;
+  const auto reach = [](std::int64_t size, std::int64_t stride) {
+    return static_cast<double>(std::max<std::int64_t>(size - 1, 0)) * static_cast<double>(stride);
+  };
+  const double elements = reach(rows, operand.row_stride) + reach(cols, operand.col_stride) +
+                          reach(batch, operand.batch_stride);
+  if (elements > static_cast<double>(kMaxElements)) {
+    throw InvalidArgument(name, "strides that reach over " + std::to_string(elements) + " elements",
+                          "0 to 2^48");
+  }
+}
+
 // Distinct elements must lie at distinct addresses: each stride passes all that lies inside it.
 void check_no_overlap(const Problem& problem) {
+  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
   const Operand& d = problem.d;
   std::array<std::pair<std::int64_t, std::int64_t>, 3> dims{{
       {d.row_stride, problem.m},
@@ -81,10 +118,7 @@ Problem Problem::linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType
 
 Problem Problem::bmm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                      DataType type) {
-  check_size("batch", batch);
-  check_size("m", m);
-  check_size("n", n);
-  check_size("k", k);
+  check_sizes(batch, m, n, k);
   Problem problem;
   problem.m = m;
   problem.n = n;
@@ -98,14 +132,15 @@ Problem Problem::bmm(std::int64_t batch, std::int64_t m, std::int64_t n, std::in
 }
 
 void Problem::check() const {
-  check_size("m", m);
-  check_size("n", n);
-  check_size("k", k);
-  check_size("batch", batch);
+  check_sizes(batch, m, n, k);
   check_operand("a", a);
   check_operand("b", b);
   check_operand("d", d);
   if (c) check_operand("c", *c);
+  check_reach("a", a, m, k, batch);
+  check_reach("b", b, k, n, batch);
+  check_reach("d", d, m, n, batch);
+  if (c) check_reach("c", *c, m, n, batch);
   if (beta != 0 && !c) throw InvalidArgument("c", "none, with beta != 0", "an operand C");
   check_no_overlap(*this);
 }

@@ -91,6 +91,30 @@ TEST(Plan, ColumnSlicesOfOneBufferMayMeetButNotOverlap) {
             "operands.d");
 }
 
+TEST(Plan, OutputMayBeCOnlyPlaceForPlace) {
+  std::vector<float> a(64);
+  std::vector<float> b(64);
+  std::vector<float> d(128);
+  Problem problem = Problem::mm(8, 8, 8, DataType::f32);
+  problem.c = problem.d;
+  problem.beta = 1;
+  const auto refused = [&](const Problem& given, const float* c) {
+    const Plan plan = planner().plan(given, untuned());
+    return refused_argument(plan, {.a = a.data(), .b = b.data(), .c = c, .d = d.data()});
+  };
+  EXPECT_EQ(refused(problem, d.data()), "");
+  EXPECT_EQ(refused(problem, d.data() + 64), "");
+  EXPECT_EQ(refused(problem, d.data() + 8), "operands.d");
+  problem.c->row_stride = 0;
+  EXPECT_EQ(refused(problem, d.data()), "operands.d");
+  problem.c->row_stride = 1;
+  problem.c->col_stride = 8;
+  EXPECT_EQ(refused(problem, d.data()), "operands.d");
+  problem.c = problem.d;
+  problem.c->type = DataType::bf16;
+  EXPECT_EQ(refused(problem, d.data()), "operands.d");
+}
+
 TEST(Plan, EmptyOutputsNeedNoKernel) {
   const Plan plan = planner().plan(Problem::mm(0, 8, 8, DataType::f32), untuned());
   plan.run({});

@@ -1,5 +1,6 @@
 #include <gemwright/gemwright.hpp>
 
+#include <cstdint>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -50,6 +51,27 @@ TEST(Problem, BadFieldsAreNamed) {
   problem = Problem::mm(8, 8, 8, DataType::f32);
   problem.beta = 2;
   EXPECT_EQ(refused_argument(problem), "c");
+}
+
+TEST(Problem, EmptyOnesPassWhateverTheStrides) {
+  EXPECT_EQ(refused_argument(Problem::bmm(3, 0, 17, 5, DataType::f32)), "");
+  EXPECT_EQ(refused_argument(Problem::bmm(3, 17, 0, 5, DataType::f32)), "");
+}
+
+TEST(Problem, WhatNoMachineHoldsIsRefused) {
+  constexpr std::int64_t kLarge = std::int64_t{1} << 40;
+  EXPECT_THROW(Problem::mm(kLarge, kLarge, kLarge, DataType::f32), InvalidArgument);
+  Problem problem = Problem::mm(1 << 20, 4, 4, DataType::f32);
+  problem.batch = kLarge;
+  EXPECT_EQ(refused_argument(problem), "batch * m * k");
+  // 2^16 rows 2^48 apart: the reach is a multiple of 2^64.
+  problem = Problem::mm((1 << 16) + 1, 4, 4, DataType::f32);
+  problem.d.row_stride = std::int64_t{1} << 48;
+  EXPECT_EQ(refused_argument(problem), "d");
+  // The stride of a dimension of size 1 reaches nowhere.
+  problem = Problem::mm(1, 4, 4, DataType::f32);
+  problem.a.row_stride = problem.d.row_stride = std::int64_t{1} << 48;
+  EXPECT_EQ(refused_argument(problem), "");
 }
 
 TEST(Problem, BytesCountEveryDistinctElementOnce) {
