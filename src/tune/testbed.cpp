@@ -21,7 +21,9 @@ int rotating_copies(const Problem& problem, std::size_t cache_bytes, std::size_t
   const std::int64_t bytes = storage_bytes(problem, problem.b, problem.k, problem.n);
   if (bytes == 0) return 1;
   const auto size = static_cast<std::size_t>(bytes);
-  const std::size_t wanted = 3 * cache_bytes / size + 1;
+  // Of small weights that many would be gigabytes of pages and minutes of mapping them.
+  constexpr std::size_t kMost = 1 << 14;
+  const std::size_t wanted = std::min(3 * cache_bytes / size + 1, kMost);
   return static_cast<int>(
       std::clamp<std::size_t>(wanted, 1, std::max<std::size_t>(1, budget_bytes / size)));
 }

@@ -20,8 +20,8 @@ inline constexpr std::int64_t kGuardBytes = 4096;
 inline constexpr std::byte kPoison{0xFF};
 
 /// Copies of B needed so that each is out of the last-level cache when its turn comes again: three
-/// times `cache_bytes` in all, but no more than `budget_bytes`; at least 1, and 1 when the problem
-/// reads no B.
+/// times `cache_bytes` in all, but no more than `budget_bytes` and 16384 copies; at least 1, and 1
+/// when the problem reads no B.
 int rotating_copies(const Problem& problem, std::size_t cache_bytes, std::size_t budget_bytes);
 
 /// Bytes of an operand's storage, gaps included. Packed weights as pack_weights writes them.

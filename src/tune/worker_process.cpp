@@ -90,7 +90,8 @@ std::unique_ptr<WorkerProcess> WorkerProcess::start(const std::string& program) 
   const Answer hello = worker->ask(R"({"hello":")" GEMWRIGHT_VERSION R"("})", kHelloLimit);
   if (hello.state == State::answered) {
     const auto message = nlohmann::json::parse(hello.text, nullptr, false);
-    if (message.is_object() && message.value("hello", "") == GEMWRIGHT_VERSION) return worker;
+    if (message.is_object() && message.value("hello", nlohmann::json()) == GEMWRIGHT_VERSION)
+      return worker;
   }
   log::warn("the worker {} does not answer as version " GEMWRIGHT_VERSION, program);
   return nullptr;

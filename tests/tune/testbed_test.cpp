@@ -79,6 +79,9 @@ TEST(Copies, ExceedThreeCachesWithinTheBudget) {
   EXPECT_EQ(rotating_copies(problem, 32 * kMiB, 20 * kMiB), 10);
   EXPECT_EQ(rotating_copies(problem, 32 * kMiB, 1), 1);
   EXPECT_EQ(rotating_copies(Problem::linear(1, 8, 0, DataType::bf16), 32 * kMiB, kMiB), 1);
+  // Each copy takes a page and a mapping, however small it is.
+  EXPECT_EQ(rotating_copies(Problem::linear(1, 8, 8, DataType::bf16), 512 * kMiB, 8192 * kMiB),
+            16384);
 }
 
 TEST(CpuTestbed, OperandsHoldTheirValuesWithStridesAndAlignment) {

@@ -111,6 +111,15 @@ TEST(WorkerProcess, AProgramThatIsNoWorkerIsNone) {
   EXPECT_EQ(WorkerProcess::start("/bin/echo"), nullptr);
 }
 
+TEST(WorkerProcess, AGreetingOfAnotherTypeIsNone) {
+  const auto program =
+      std::filesystem::temp_directory_path() / ("gemwright_greeting_" + std::to_string(getpid()));
+  std::ofstream(program) << "#!/bin/sh\nread line\necho '{\"hello\": 5}'\nread line\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  EXPECT_EQ(WorkerProcess::start(program), nullptr);
+  std::filesystem::remove(program);
+}
+
 TEST(WorkerPool, ReusesAnIdleWorker) {
   WorkerPool& pool = WorkerPool::instance();
   auto worker = pool.take();
