@@ -8,8 +8,8 @@ if ! clang-format --version | grep -q "version 14"; then
   exit 0
 fi
 git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' | xargs clang-format --dry-run --Werror
-long=$(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.py' '*.sh' | xargs awk \
-  'length($0) > 100 {print FILENAME ":" FNR}')
+long=$(git ls-files '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.py' '*.sh' |
+  LC_ALL=C.UTF-8 xargs grep -HnE '^.{101,}' | cut -d: -f1,2 || true)
 if [ -n "$long" ]; then
   echo "lines over 100 columns: $long" >&2
   exit 1

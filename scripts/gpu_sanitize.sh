@@ -5,8 +5,12 @@
 set -uo pipefail
 
 program=${1:-build/release/tests/test_gpu}
-sanitizer=$(command -v compute-sanitizer || echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
-[ -x "$sanitizer" ] || { echo "compute-sanitizer is not there: it comes with the CUDA toolkit" >&2; exit 2; }
+sanitizer=$(command -v compute-sanitizer ||
+  echo "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer")
+if [ ! -x "$sanitizer" ]; then
+  echo "compute-sanitizer is not there: it comes with the CUDA toolkit" >&2
+  exit 2
+fi
 
 failed=0
 # The vendor's own kernels are not ours to mend. API errors are tried and handled (a cluster that a

@@ -16,7 +16,8 @@ lint() {
   local stamp
   stamp=build/lint/$(sha256sum "$file" | cut -c1-32)-$settings
   [ -f "$stamp" ] && return 0
-  clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option "$file" 2>/dev/null && touch "$stamp"
+  clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option "$file" \
+    2>/dev/null && touch "$stamp"
 }
 export -f lint
 git ls-files 'src/*.cpp' | xargs -P "$(nproc)" -I{} bash -c 'lint {} '"$settings"

@@ -16,7 +16,7 @@ cmake --preset release >/dev/null
 cmake --build --preset release
 
 step "release tests"
-ctest --preset release -j "$(nproc)" -LE long --no-tests=error \
+ctest --preset release -j "$(nproc)" -LE "long" --no-tests=error \
   --output-junit "$PWD/build/release/tests.xml"
 python3 scripts/list_skips.py build/release/tests.xml
 [ "${1:-}" = "--quick" ] && exit 0
@@ -34,11 +34,11 @@ scripts/lint.sh
 step "address and undefined behaviour sanitizers, fuzzing"
 cmake --preset asan >/dev/null
 cmake --build --preset asan
-ctest --preset asan -j "$(nproc)" -LE "long|slow" --no-tests=error
+ctest --preset asan -j "$(nproc)" -LE "long|slow|gpu" --no-tests=error
 
 step "thread sanitizer"
 cmake --preset tsan >/dev/null
 cmake --build --preset tsan
-ctest --preset tsan -j "$(nproc)" -LE "long|slow" --no-tests=error
+ctest --preset tsan -j "$(nproc)" -LE "long|slow|gpu" --no-tests=error
 
 step "done"
