@@ -20,5 +20,7 @@ install(FILES ${PROJECT_BINARY_DIR}/gemwrightConfig.cmake
               ${PROJECT_BINARY_DIR}/gemwrightConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/gemwright)
 
+# Relative, so that the installed tree can be moved.
+file(RELATIVE_PATH GEMWRIGHT_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/gemwright.pc.in ${PROJECT_BINARY_DIR}/gemwright.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/gemwright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -92,7 +92,8 @@ def caption(report):
 def one_by_one(rows):
     peers = peer_names(rows)
     heading = ["model", "role", "M", "N", "K", "type", "kernel", "µs", "of floor",
-               "× vendor first", "× vendor best", "own × vendor best"] + [f"× {peer}" for peer in peers]
+               "× vendor first", "× vendor best", "own × vendor best"]
+    heading += [f"× {peer}" for peer in peers]
     lines = []
     for row in rows:
         us = row["us"]

@@ -73,7 +73,7 @@ struct Explanation {
   /// Vendor library's first choice and best of its choices; 0 when not measured.
   double vendor_first_us = 0;
   double vendor_best_us = 0;
-  /// Second-best median over the chosen one's, minus 1; and the noise of the measurement.
+  /// Best time of the second over the chosen one's, minus 1; and the noise of the measurement.
   double margin = 0;
   double noise = 0;
 };

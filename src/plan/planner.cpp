@@ -65,12 +65,16 @@ bool matches(const Candidate& candidate, std::string_view force) {
 }
 
 std::vector<Candidate> only_forced(std::vector<Candidate> candidates, const std::string& force,
-                                   const Problem& problem, const std::vector<Refusal>& refusals) {
+                                   const Problem& problem) {
   if (force.empty()) return candidates;
   std::erase_if(candidates, [&](const Candidate& c) { return !matches(c, force); });
   if (candidates.empty()) {
-    throw Unsupported("force: \"" + force + "\" is not among the candidates; " +
-                      all_refusals(problem, refusals));
+    std::string known;
+    for (const Family* family : families::all()) {
+      known += (known.empty() ? "" : ", ") + std::string(family->name());
+    }
+    throw Unsupported("force: \"" + force + "\" is not among the candidates for " + key(problem) +
+                      "; families of this build: " + known);
   }
   return candidates;
 }
@@ -204,7 +208,7 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
   std::vector<Refusal> refusals;
   std::vector<Candidate> candidates = model::rank(problem, device, refusals);
   if (candidates.empty()) throw Unsupported(all_refusals(problem, refusals));
-  candidates = only_forced(std::move(candidates), options.force, problem, refusals);
+  candidates = only_forced(std::move(candidates), options.force, problem);
 
   const bool measure = options.mode == Mode::tune && problem.k > 0 && candidates.size() > 1;
   if (!measure) {
@@ -227,6 +231,7 @@ CandidateList Planner::candidates(const Problem& given) const {
   given.check();
   const Canonical form = canonical(given);
   CandidateList list;
+  if (form.problem.m == 0 || form.problem.n == 0 || form.problem.batch == 0) return list;
   list.floor_us = model::floor_us(form.problem, device_);
   for (const Candidate& candidate : model::rank(form.problem, device_, list.refusals)) {
     list.candidates.push_back(report_of(candidate));

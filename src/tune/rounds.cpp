@@ -154,9 +154,18 @@ Choice choose(std::span<const Contender> contenders, std::span<const std::size_t
   choice.noise = noise(contenders);
   choice.band = std::clamp(choice.noise, policy.band, policy.widest_band);
   const double limit = best_of_all(contenders) * (1 + choice.band);
+  const auto in_band = [&](const Contender& contender) {
+    return !contender.out && !contender.samples.empty() && best(contender) <= limit;
+  };
+  // One whose usual time is far above an equal's is not its equal: it suffers more from whatever
+  // else runs.
+  double usual = kNone;
+  for (const Contender& contender : contenders) {
+    if (in_band(contender)) usual = std::min(usual, median(contender));
+  }
   for (const std::size_t i : preference) {
-    if (contenders[i].out || contenders[i].samples.empty()) continue;
-    if (best(contenders[i]) <= limit) {
+    if (!in_band(contenders[i])) continue;
+    if (median(contenders[i]) <= usual * (1 + policy.widest_band)) {
       choice.index = static_cast<int>(i);
       return choice;
     }

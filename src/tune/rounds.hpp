@@ -25,7 +25,7 @@ struct Policy {
   /// Candidates within this of the best are its equals; the noise where that is more, up to the
   /// widest.
   double band = 0.03;
-  double widest_band = 0.5;
+  double widest_band = 0.1;
   /// Final rounds go on until the best times repeat within this.
   double enough_noise = 0.01;
 };
@@ -68,7 +68,8 @@ struct Choice {
 };
 
 /// The first, in the order of preference given, of the contenders whose best time is within the
-/// noise band of the best: the same machine gives the same answer twice.
+/// noise band of the best, and whose median is within the widest band of the least median among
+/// them: the same machine gives the same answer twice.
 Choice choose(std::span<const Contender> contenders, std::span<const std::size_t> preference,
               const Policy& policy);
 

@@ -192,11 +192,11 @@ void Tuning::rank(std::vector<Timed>& timed, const std::vector<std::size_t>& ind
 
   double second = 0;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    const double us = median(contenders[i]);
+    const double us = best(contenders[i]);
     if (static_cast<int>(i) == choice.index || us <= 0) continue;
     second = second == 0 ? us : std::min(second, us);
   }
-  const double chosen = median(contenders[static_cast<std::size_t>(choice.index)]);
+  const double chosen = best(contenders[static_cast<std::size_t>(choice.index)]);
   result_.margin = second > 0 ? second / chosen - 1 : 0;
 }
 

@@ -24,7 +24,7 @@ if(PKG_CONFIG)
   file(GLOB_RECURSE pc ${PREFIX}/*/gemwright.pc)
   get_filename_component(pc_folder ${pc} DIRECTORY)
   set(ENV{PKG_CONFIG_PATH} ${pc_folder})
-  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs --define-prefix gemwright
+  execute_process(COMMAND ${PKG_CONFIG} --cflags --libs gemwright
                   OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(flags)
   run(${CXX} ${SOURCE}/examples/linear/main.cpp ${flags} -o ${EXAMPLE}/linear_pc)

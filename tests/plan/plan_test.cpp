@@ -119,6 +119,7 @@ TEST(Plan, EmptyOutputsNeedNoKernel) {
   const Plan plan = planner().plan(Problem::mm(0, 8, 8, DataType::f32), untuned());
   plan.run({});
   EXPECT_EQ(plan.workspace_bytes(), 0U);
+  EXPECT_TRUE(planner().candidates(Problem::mm(4, 0, 8, DataType::f32)).candidates.empty());
 }
 
 TEST(Plan, ManyThreadsRunOnePlan) {

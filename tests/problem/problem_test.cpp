@@ -20,6 +20,7 @@ std::string refused_argument(const Problem& problem) {
 TEST(Problem, SoundOnesPass) {
   EXPECT_EQ(refused_argument(Problem::mm(0, 0, 0, DataType::f32)), "");
   EXPECT_EQ(refused_argument(Problem::mm(1, 1, 1, DataType::f16)), "");
+  EXPECT_EQ(refused_argument(Problem::mm(4, 0, 8, DataType::f32)), "");
   Problem broadcast = Problem::bmm(4, 8, 8, 8, DataType::f32);
   broadcast.a.row_stride = 0;
   broadcast.b.batch_stride = 0;

@@ -142,6 +142,14 @@ TEST(Choice, ANoisyMeasurementWidensTheBand) {
   EXPECT_EQ(choice.index, 0);
 }
 
+TEST(Choice, EqualAtBestButUsuallyFarSlowerIsNoEqual) {
+  std::vector<Contender> contenders(2);
+  contenders[0].samples = {10.0, 90.0, 80.0, 10.0, 70.0};
+  contenders[1].samples = {10.1, 10.2, 10.1, 10.1, 10.3};
+  const std::vector<std::size_t> order{0, 1};
+  EXPECT_EQ(choose(contenders, order, {}).index, 1);
+}
+
 TEST(Choice, SixtyNoisyRunsAgree) {
   // Equals, near equals and a slow one, in the model's order; samples up to several times too long.
   for (const auto& us : {std::vector<double>{100, 100, 100, 100}, std::vector<double>{101, 99, 100},
