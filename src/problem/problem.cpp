@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace gemwright {
 namespace {
 
@@ -31,7 +33,7 @@ void check_elements(const char* argument, std::int64_t batch, std::int64_t rows,
   const double elements =
       static_cast<double>(batch) * static_cast<double>(rows) * static_cast<double>(cols);
   if (elements > static_cast<double>(kMaxElements)) {
-    throw InvalidArgument(argument, std::to_string(elements), "0 to 2^48");
+    throw InvalidArgument(argument, fmt::format("{:.0f}", elements), "0 to 2^48");
   }
 }
 
@@ -77,7 +79,7 @@ void check_reach(const std::string& name, const Operand& operand, std::int64_t r
   const double elements = reach(rows, operand.row_stride) + reach(cols, operand.col_stride) +
                           reach(batch, operand.batch_stride);
   if (elements > static_cast<double>(kMaxElements)) {
-    throw InvalidArgument(name, "strides that reach over " + std::to_string(elements) + " elements",
+    throw InvalidArgument(name, fmt::format("strides that reach over {:.0f} elements", elements),
                           "0 to 2^48");
   }
 }

@@ -92,9 +92,11 @@ TEST(GemmLaunch, SplitsNoFurtherThanTilesOfKAndCounters) {
 TEST(GemmLaunch, GridsThatAreTooLargeAreNone) {
   const TileLaunch launch{.tile_m = 16, .tile_n = 64, .tile_k = 32, .threads = 128};
   EXPECT_EQ(grid_size(Problem::mm(32, 65, 8, DataType::bf16), launch), 4);
-  Problem problem = Problem::mm(kMaxSize, kMaxSize, 8, DataType::bf16);
+  Problem problem = Problem::mm(32, 64, 8, DataType::bf16);
+  problem.m = problem.n = kMaxSize;
   EXPECT_EQ(grid_size(problem, launch), 0);
-  problem = Problem::bmm(kMaxSize, 32, 64, 8, DataType::bf16);
+  problem = Problem::mm(32, 64, 8, DataType::bf16);
+  problem.batch = kMaxSize;
   EXPECT_EQ(grid_size(problem, launch), 0);
 }
 
