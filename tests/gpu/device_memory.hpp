@@ -4,6 +4,7 @@
 #include "device/cuda/memory.hpp"
 #include "support/gemm_case.hpp"
 
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace gemwright::test {
 /// Blocks of a device, freed with this object; work goes to a stream of its own.
 class DeviceMemory final : public Memory {
  public:
-  explicit DeviceMemory(int ordinal = 0) : ordinal_(ordinal), stream_(ordinal) {}
+  explicit DeviceMemory(int ordinal = 0) : ordinal_(ordinal) {}
 
   void* allocate(std::size_t bytes) override {
     // Small blocks share one: thousands of cases would else wait for thousands of allocations.
@@ -31,21 +32,25 @@ class DeviceMemory final : public Memory {
   void upload(void* to, const void* from, std::size_t bytes) override {
     const cuda::CurrentContext current(ordinal_);
     cuda::check(cuda::driver().memcpy_to_device(reinterpret_cast<CUdeviceptr>(to), from, bytes,
-                                                stream_.handle()),
+                                                own_stream().handle()),
                 "upload");
-    stream_.synchronize();
+    own_stream().synchronize();
   }
 
   void download(void* to, const void* from, std::size_t bytes) override {
     const cuda::CurrentContext current(ordinal_);
     cuda::check(cuda::driver().memcpy_to_host(to, reinterpret_cast<CUdeviceptr>(from), bytes,
-                                              stream_.handle()),
+                                              own_stream().handle()),
                 "download");
-    stream_.synchronize();
+    own_stream().synchronize();
   }
 
-  Stream stream() override { return {stream_.handle()}; }
-  const cuda::OwnStream& own_stream() const { return stream_; }
+  Stream stream() override { return {own_stream().handle()}; }
+  /// Made at first use: a fixture's members exist before its SetUp can skip for want of a device.
+  const cuda::OwnStream& own_stream() {
+    if (!stream_) stream_.emplace(ordinal_);
+    return *stream_;
+  }
 
   /// Forgets what was allocated, and keeps the last block for what comes.
   void clear() {
@@ -55,7 +60,7 @@ class DeviceMemory final : public Memory {
 
  private:
   int ordinal_;
-  cuda::OwnStream stream_;
+  std::optional<cuda::OwnStream> stream_;
   std::vector<cuda::Buffer> blocks_;
   std::size_t used_ = 0;
 };

@@ -65,10 +65,10 @@ bool worth_splitting(const Setting& s, const Problem& p, int multiprocessors) {
   return tiles(s, p) * s.split <= multiprocessors && p.k >= 4 * tile_k * s.split;
 }
 
-// The last wave of tiles leaves many SMs idle, and there are few waves. With more accumulators than
-// 256 x 128's, streaming leaves ptxas too few registers: it spills.
+// The last wave of tiles leaves many SMs idle, and there are few waves. With more than 128
+// accumulators a thread, streaming leaves ptxas too few registers: it spills.
 bool worth_streaming(const Setting& s, const Problem& p, int multiprocessors) {
-  if (s.tile_m * s.tile_n > 256 * 128) return false;
+  if (s.accumulators() > 128) return false;
   const double waves = static_cast<double>(tiles(s, p)) / multiprocessors;
   return waves > 0.25 && waves < 8 && waves / std::ceil(waves) < 0.9 && p.k >= 1024;
 }
