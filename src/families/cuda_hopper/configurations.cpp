@@ -59,16 +59,23 @@ std::int64_t tiles(const Setting& s, const Problem& p) {
   return tiles_of(p.m, s.tile_m) * tiles_of(p.n, s.tile_n) * p.batch;
 }
 
+// Exchanging parts of a tile takes registers, and so does reading C: ptxas spills where both meet
+// many accumulators, or the smaller budget of a third consumer.
+bool has_registers_to_exchange(const Setting& s, const Problem& p) {
+  if (p.c) return s.accumulators() <= 96 && s.consumers() <= 2;
+  return s.accumulators() <= 128;
+}
+
 // K is split while that fills SMs that would be idle, and leaves every part some K.
 bool worth_splitting(const Setting& s, const Problem& p, int multiprocessors) {
+  if (!has_registers_to_exchange(s, p)) return false;
   const int tile_k = 128 / size_bytes(p.a.type);
   return tiles(s, p) * s.split <= multiprocessors && p.k >= 4 * tile_k * s.split;
 }
 
-// The last wave of tiles leaves many SMs idle, and there are few waves. With more than 128
-// accumulators a thread, streaming leaves ptxas too few registers: it spills.
+// The last wave of tiles leaves many SMs idle, and there are few waves.
 bool worth_streaming(const Setting& s, const Problem& p, int multiprocessors) {
-  if (s.accumulators() > 128) return false;
+  if (!has_registers_to_exchange(s, p)) return false;
   const double waves = static_cast<double>(tiles(s, p)) / multiprocessors;
   return waves > 0.25 && waves < 8 && waves / std::ceil(waves) < 0.9 && p.k >= 1024;
 }
