@@ -82,8 +82,8 @@ struct Explanation {
 class Plan {
  public:
   /// Enqueues (CPU: performs) the product. No allocation, lock or compilation. Throws
-  /// InvalidArgument for a null or misaligned pointer, a D that overlaps A, B or C (but for a C that
-  /// is D, element for element), or too small a workspace, before anything is launched.
+  /// InvalidArgument for a null or misaligned pointer, a D that overlaps A, B or C (but for a C
+  /// that is D, element for element), or too small a workspace, before anything is launched.
   void run(const Operands& operands, Stream stream = {}, Workspace workspace = {}) const;
 
   std::size_t workspace_bytes() const;

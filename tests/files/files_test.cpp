@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace gemwright::files {
 namespace {
@@ -15,7 +16,7 @@ class Files : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / "gemwright_files_test";
+      std::filesystem::temp_directory_path() / ("gemwright_files_" + std::to_string(::getpid()));
 };
 
 TEST_F(Files, MakesFoldersAndReplacesWhole) {

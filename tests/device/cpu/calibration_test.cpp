@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace gemwright::cpu {
 namespace {
@@ -15,7 +16,8 @@ namespace {
 class Calibration : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / "gemwright_calibration_test";
+    folder_ = std::filesystem::temp_directory_path() /
+              ("gemwright_calibration_" + std::to_string(::getpid()));
     std::filesystem::remove_all(folder_);
     if (const char* before = std::getenv("XDG_CACHE_HOME")) before_ = before;
     setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
