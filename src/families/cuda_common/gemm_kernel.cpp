@@ -1,6 +1,6 @@
 #include "families/cuda_common/gemm_kernel.hpp"
 
-#include "cuda/params.cuh"
+#include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/layout.hpp"
 
 #include <algorithm>
@@ -21,28 +21,6 @@ std::int64_t output_tiles(const Problem& problem, const TileLaunch& launch) {
   const std::int64_t n = launch.swap ? problem.m : problem.n;
   const std::int64_t tiles = tiles_of(m, launch.tile_m) * tiles_of(n, launch.tile_n);
   return tiles > std::numeric_limits<int>::max() ? tiles : tiles * problem.batch;
-}
-
-GemmParams fill(const Problem& p, const Operands& operands, void* workspace) {
-  GemmParams q{};
-  q.a = operands.a;
-  q.b = operands.b;
-  q.c = operands.c;
-  q.d = operands.d;
-  q.bias = operands.bias;
-  q.counters = static_cast<unsigned*>(workspace);
-  q.workspace = static_cast<char*>(workspace) + (workspace != nullptr ? kCounterBytes : 0);
-  q.a_row = p.a.row_stride, q.a_col = p.a.col_stride, q.a_batch = p.a.batch_stride;
-  q.b_row = p.b.row_stride, q.b_col = p.b.col_stride, q.b_batch = p.b.batch_stride;
-  q.d_row = p.d.row_stride, q.d_col = p.d.col_stride, q.d_batch = p.d.batch_stride;
-  if (p.c) q.c_row = p.c->row_stride, q.c_col = p.c->col_stride, q.c_batch = p.c->batch_stride;
-  q.m = static_cast<int>(p.m);
-  q.n = static_cast<int>(p.n);
-  q.k = static_cast<int>(p.k);
-  q.batch = static_cast<int>(p.batch);
-  q.alpha = p.alpha;
-  q.beta = p.beta;
-  return q;
 }
 
 // D^T = B^T A^T. Which way a bias goes is compiled in.
@@ -85,7 +63,7 @@ class GemmKernel final : public Kernel {
 
   void run(const Problem& problem, const Operands& operands, void* workspace,
            Stream stream) const override {
-    GemmParams params = fill(problem, operands, workspace);
+    GemmParams params = gemm_params(problem, operands, workspace);
     params.splits = effective_splits(problem, launch_);
     params.group = launch_.group;
     if (launch_.swap) transpose(params);

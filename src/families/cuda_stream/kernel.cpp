@@ -2,6 +2,7 @@
 
 #include "cuda/stream_params.cuh"
 #include "device/cuda/launch.hpp"
+#include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_stream/setting.hpp"
 #include <gemwright/errors.hpp>
@@ -16,26 +17,6 @@ namespace {
 using cuda_layout::tiles_of;
 using gemwright_device::GemmParams;
 using gemwright_device::StreamParams;
-
-GemmParams fill(const Problem& p, const Operands& operands) {
-  GemmParams q{};
-  q.a = operands.a;
-  q.b = operands.b;
-  q.c = operands.c;
-  q.d = operands.d;
-  q.bias = operands.bias;
-  q.a_row = p.a.row_stride, q.a_col = p.a.col_stride, q.a_batch = p.a.batch_stride;
-  q.b_row = p.b.row_stride, q.b_col = p.b.col_stride, q.b_batch = p.b.batch_stride;
-  q.d_row = p.d.row_stride, q.d_col = p.d.col_stride, q.d_batch = p.d.batch_stride;
-  if (p.c) q.c_row = p.c->row_stride, q.c_col = p.c->col_stride, q.c_batch = p.c->batch_stride;
-  q.m = static_cast<int>(p.m);
-  q.n = static_cast<int>(p.n);
-  q.k = static_cast<int>(p.k);
-  q.batch = static_cast<int>(p.batch);
-  q.alpha = p.alpha;
-  q.beta = p.beta;
-  return q;
-}
 
 // A descriptor of rows of K: inner K, then rows, then batch. Dimensions of size 1, broadcast
 // batches included, have no stride of their own: any legal one does.
@@ -115,7 +96,7 @@ class StreamKernel final : public Kernel {
   }
 
   void run_direct(const Problem& p, const Operands& operands, Stream stream) const {
-    GemmParams params = fill(p, operands);
+    GemmParams params = gemm_params(p, operands);
     int early = 0;
     cuda::LaunchShape shape = shape_;
     shape.grid[0] = static_cast<unsigned>(tiles_of(p.n, setting_.rows) * p.batch * setting_.split);
@@ -135,7 +116,7 @@ class StreamKernel final : public Kernel {
            weights_at);
     encode(activations, device_.ordinal(), p.a, p.m, p.a.row_stride, p.k, p.batch, setting_.cols,
            activations_at);
-    StreamParams params{.gemm = fill(p, operands),
+    StreamParams params{.gemm = gemm_params(p, operands),
                         .rows = plan.rows,
                         .tiles = plan.tiles,
                         .stages = plan.stages,
