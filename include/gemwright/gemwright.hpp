@@ -8,3 +8,4 @@
 #include <gemwright/problem.hpp>
 #include <gemwright/store.hpp>
 #include <gemwright/types.hpp>
+#include <gemwright/weight_format.hpp>

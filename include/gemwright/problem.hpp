@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gemwright/types.hpp>
+#include <gemwright/weight_format.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -38,6 +39,10 @@ struct Problem {
   std::int64_t batch = 1;
   Operand a;
   Operand b;
+  /// Present when B is a low-bit weight: b.packed is then set, the pointer is to what pack_weights
+  /// wrote, and b.type is the type that a codebook's entries are rounded to (A's, to be fast; f32
+  /// leaves them as they are). Scales are never rounded.
+  std::optional<WeightFormat> weight;
   Operand d;
   /// Present when beta != 0; may be the same memory as D, in the same type and strides.
   std::optional<Operand> c;
@@ -52,12 +57,16 @@ struct Problem {
   static Problem mm(std::int64_t m, std::int64_t n, std::int64_t k, DataType type);
   /// As mm, with the weight stored as W[N,K] (row-major), B = W transposed.
   static Problem linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType type);
+  /// As linear, with a low-bit weight.
+  static Problem linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType type,
+                        const WeightFormat& format);
   /// `batch` contiguous products of mm's form.
   static Problem bmm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                      DataType type);
 
   /// Throws InvalidArgument when sizes, strides, types or alignments make no sense: negative sizes,
-  /// strides, more than 2^48 elements, overlapping elements in D, beta != 0 without C, packed A.
+  /// strides, more than 2^48 elements, overlapping elements in D, beta != 0 without C, packed A, a
+  /// weight format whose fields do not fit, or whose B is not packed.
   void check() const;
 
   /// Floating point operations, 2*M*N*K*batch.

@@ -2,6 +2,7 @@
 // families/cpu_packed/kernels/table.hpp.
 #include "families/cpu_packed/geometry.hpp"
 #include "families/cpu_packed/setup.hpp"
+#include "formats/packed_layout.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/errors.hpp>
 #include <gemwright/plan.hpp>
@@ -33,11 +34,19 @@ const KernelTable& best_kernels() {
 }  // namespace
 
 std::size_t packed_weights_bytes(const Problem& problem) {
+  if (problem.weight) {
+    return static_cast<std::size_t>(
+        formats::packed_layout(*problem.weight, problem.n, problem.k).bytes);
+  }
   return static_cast<std::size_t>(ceil_div(problem.n, kPanel) * panel_bytes(problem));
 }
 
 void pack_weights(const Problem& problem, const void* b, void* out) {
   problem.check();
+  if (problem.weight) {
+    throw InvalidArgument("problem.weight", key(*problem.weight),
+                          "none: low-bit weights are packed by pack_weights from a CodedWeight");
+  }
   if (problem.b.packed) {
     throw InvalidArgument("problem.b.packed", "true",
                           "false: B's own strides are needed to pack it");

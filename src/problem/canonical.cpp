@@ -30,6 +30,15 @@ void normalise_strides(Problem& problem) {
   if (problem.c) normalise_strides(*problem.c, problem.m, problem.n, problem.batch);
 }
 
+// Codes that are exact in every type need no rounding, and blocks that divide a row are groups.
+void normalise_weight(Problem& problem) {
+  if (!problem.weight) return;
+  if (!has_codebook(*problem.weight)) problem.b.type = problem.a.type;
+  WeightFormat& format = *problem.weight;
+  const bool rows = format.grouping == Grouping::flat && problem.k % format.group == 0;
+  if (rows && format.group <= 256) format.grouping = Grouping::along_k;
+}
+
 // D = A B becomes D^T = B^T A^T.
 void transpose(Problem& problem) {
   const auto flip = [](Operand& operand) { std::swap(operand.row_stride, operand.col_stride); };
@@ -83,6 +92,7 @@ Canonical canonical(const Problem& given) {
   const bool both_f32 = problem.a.type == DataType::f32 && problem.b.type == DataType::f32;
   problem.allow_tf32 = problem.allow_tf32 && both_f32;
 
+  normalise_weight(problem);
   fold_batch(problem);
   normalise_strides(problem);
   if (should_transpose(problem)) {

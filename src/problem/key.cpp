@@ -85,6 +85,8 @@ void parse_field(Problem& problem, const std::string& field, std::string_view va
     problem.a = parse_operand(field, value);
   } else if (field == "b") {
     problem.b = parse_operand(field, value);
+  } else if (field == "w") {
+    problem.weight = parse_weight_format(value);
   } else if (field == "c") {
     problem.c = parse_operand(field, value);
   } else if (field == "d") {
@@ -97,7 +99,7 @@ void parse_field(Problem& problem, const std::string& field, std::string_view va
     problem.beta = parse_number<float>(field, value);
   } else {
     throw InvalidArgument("key", "field \"" + field + "\"",
-                          "m, n, k, batch, a, b, c, d, bias, alpha, beta, tf32");
+                          "m, n, k, batch, a, b, w, c, d, bias, alpha, beta, tf32");
   }
 }
 
@@ -120,6 +122,7 @@ std::string key(const Problem& problem) {
   if (problem.batch != 1) text += fmt::format(" batch={}", problem.batch);
   text +=
       fmt::format(" a={} b={} d={}", text_of(problem.a), text_of(problem.b), text_of(problem.d));
+  if (problem.weight) text += " w=" + key(*problem.weight);
   if (problem.c) text += " c=" + text_of(*problem.c);
   if (problem.bias != Bias::none || problem.bias_type != DataType::f32) {
     text += fmt::format(" bias={}:{}", bias_name(problem.bias), name(problem.bias_type));

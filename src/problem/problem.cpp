@@ -1,3 +1,4 @@
+#include "formats/packed_layout.hpp"
 #include "problem/extent.hpp"
 #include <gemwright/errors.hpp>
 #include <gemwright/problem.hpp>
@@ -69,6 +70,15 @@ void check_operand(const std::string& name, const Operand& operand) {
   }
 }
 
+void check_weight(const Problem& problem) {
+  if (!problem.weight) return;
+  problem.weight->check();
+  if (!problem.b.packed) {
+    throw InvalidArgument("b.packed", "false, with a weight format",
+                          "true: low-bit weights are packed (pack_weights)");
+  }
+}
+
 // Of strides and sizes that have passed.
 void check_reach(const std::string& name, const Operand& operand, std::int64_t rows,
                  std::int64_t cols, std::int64_t batch) {
@@ -118,6 +128,14 @@ Problem Problem::linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType
   return problem;
 }
 
+Problem Problem::linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType type,
+                        const WeightFormat& format) {
+  Problem problem = mm(m, n, k, type);
+  problem.weight = format;
+  problem.b = {.type = type, .row_stride = 0, .col_stride = 0, .packed = true};
+  return problem;
+}
+
 Problem Problem::bmm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                      DataType type) {
   check_sizes(batch, m, n, k);
@@ -139,6 +157,7 @@ void Problem::check() const {
   check_operand("b", b);
   check_operand("d", d);
   if (c) check_operand("c", *c);
+  check_weight(*this);
   check_reach("a", a, m, k, batch);
   check_reach("b", b, k, n, batch);
   check_reach("d", d, m, n, batch);
@@ -156,7 +175,9 @@ double Problem::bytes() const {
   const auto of = [this](const Operand& operand, std::int64_t rows, std::int64_t cols) {
     return distinct_elements(operand, rows, cols, batch) * size_bytes(operand.type);
   };
-  double total = of(a, m, k) + of(b, k, n) + of(d, m, n);
+  const double weight_bytes =
+      weight ? static_cast<double>(formats::packed_layout(*weight, n, k).bytes) : of(b, k, n);
+  double total = of(a, m, k) + weight_bytes + of(d, m, n);
   if (c && beta != 0) total += of(*c, m, n);
   if (bias == Bias::per_row) total += static_cast<double>(m) * size_bytes(bias_type);
   if (bias == Bias::per_column) total += static_cast<double>(n) * size_bytes(bias_type);

@@ -20,7 +20,8 @@ class Packed final : public Family {
   DeviceKind device_kind() const override { return DeviceKind::cpu; }
   int version() const override { return 1; }
 
-  std::optional<std::string> refuse(const Problem&, const Device&) const override {
+  std::optional<std::string> refuse(const Problem& problem, const Device&) const override {
+    if (problem.weight) return "B is a low-bit weight, which these kernels do not decode";
     return std::nullopt;
   }
 
