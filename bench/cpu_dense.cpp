@@ -105,7 +105,7 @@ struct Timed {
   double median() const {
     std::vector<double> sorted = seconds;
     std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
+    return sorted[(sorted.size() - 1) / 2];
   }
 };
 
@@ -115,18 +115,20 @@ double time_once(const Runner& runner, Weights& weights, int runs) {
   return seconds_since(start) / runs;
 }
 
-/// Interleaved rounds; what is far behind the best of its group leaves early.
+/// Interleaved rounds; what is far behind the best of its group leaves early. A runner that takes
+/// long needs no warm-up: what it would warm is a small part of its time.
 std::vector<Timed> race(const std::vector<Runner>& runners, Weights& weights, double budget) {
   std::vector<Timed> field;
   for (const Runner& runner : runners) field.push_back({&runner, {}});
   const double start = now();
   constexpr int kRounds = 9;
+  constexpr double kLong = 20e-3;
   for (int round = 0; round < kRounds; ++round) {
     std::map<std::string, double> best;
     for (std::size_t i = 0; i < field.size(); ++i) {
       Timed& timed = field[(i + static_cast<std::size_t>(round)) % field.size()];
-      if (round == 0) time_once(*timed.runner, weights, 1);  // warm-up
-      const double guess = round == 0 ? time_once(*timed.runner, weights, 1) : timed.best();
+      double guess = round == 0 ? time_once(*timed.runner, weights, 1) : timed.best();
+      if (round == 0 && guess < kLong) guess = time_once(*timed.runner, weights, 1);
       const int runs = std::clamp(static_cast<int>(2e-3 / guess), 1, 50);
       timed.seconds.push_back(round == 0 && runs == 1 ? guess
                                                       : time_once(*timed.runner, weights, runs));
@@ -135,11 +137,11 @@ std::vector<Timed> race(const std::vector<Runner>& runners, Weights& weights, do
       auto [entry, first] = best.try_emplace(timed.runner->group, timed.best());
       entry->second = std::min(entry->second, timed.best());
     }
-    const double limit = round == 0 ? 1.5 : round < 3 ? 1.15 : 1.06;
+    const double limit = round == 0 ? 1.3 : round < 3 ? 1.15 : 1.06;
     std::erase_if(field, [&](const Timed& timed) {
       return timed.best() > limit * best[timed.runner->group];
     });
-    if (round >= 2 && seconds_since(start) > budget) break;
+    if (round >= 1 && seconds_since(start) > budget) break;
   }
   return field;
 }
