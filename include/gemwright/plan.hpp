@@ -16,6 +16,9 @@
 
 namespace gemwright {
 
+/// Which operand of a run the work just before it in its stream does not write.
+enum class Early : std::uint8_t { none, a, b };
+
 /// Pointers for one run, in the problem's own terms. C and bias are null when the problem has none.
 struct Operands {
   const void* a = nullptr;
@@ -23,6 +26,14 @@ struct Operands {
   const void* c = nullptr;
   void* d = nullptr;
   const void* bias = nullptr;
+  /// Other than none, a kernel on a GPU may begin, and read that operand, before the work just
+  /// before the run has ended (programmatic dependent launch; usual for a layer's weight). All else
+  /// is read and written after that work is complete, whatever it is: another library's kernel, a
+  /// copy, a graph. Kernels that know no overlap run as with none; results do not depend on it.
+  Early early = Early::none;
+
+  /// Those of D^T = B^T A^T: A and B change places.
+  Operands transposed() const;
 };
 
 /// Memory lent to a run: at least Plan::workspace_bytes(), 256-byte aligned, zeroed once by the

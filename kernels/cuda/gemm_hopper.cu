@@ -200,6 +200,7 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
     __syncthreads();
   }
   wait_for_previous_kernel();
+  launch_next_kernel();
 
   if (warpgroup == 0) {
     if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();

@@ -110,8 +110,7 @@ void execute(const Problem& given, const Canonical& form, const Kernel& kernel,
              const Operands& operands, Stream stream, Workspace workspace, WorkspacePool& pool) {
   if (given.m == 0 || given.n == 0 || given.batch == 0) return;
   check_operands(given, operands);
-  Operands mapped = operands;
-  if (form.swapped) std::swap(mapped.a, mapped.b);
+  const Operands mapped = form.swapped ? operands.transposed() : operands;
   if (workspace.data != nullptr) {
     check_workspace(workspace, kernel.workspace_bytes(form.problem));
     kernel.run(form.problem, mapped, workspace.data, stream);

@@ -36,6 +36,13 @@ std::string_view name(Source source) {
   return "?";
 }
 
+Operands Operands::transposed() const {
+  Operands result = *this;
+  std::swap(result.a, result.b);
+  if (early != Early::none) result.early = early == Early::a ? Early::b : Early::a;
+  return result;
+}
+
 Plan::Impl::Impl(const Problem& given_problem, const Canonical& canonical_form,
                  const Device& device, std::shared_ptr<const Kernel> built, Explanation why,
                  std::string candidates_json)

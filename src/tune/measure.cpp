@@ -41,10 +41,11 @@ Sampling sampling_of(DeviceKind kind) {
 }
 
 // Fewer copies when memory is short: warm weights are better than no measurement.
-std::unique_ptr<Testbed> testbed_within_memory(const Problem& problem, const Device& device) {
+std::unique_ptr<Testbed> testbed_within_memory(const Problem& problem, const Device& device,
+                                               Early early) {
   for (const int copies : {0, 1}) {
     try {
-      return make_testbed(problem, device, {.copies = copies});
+      return make_testbed(problem, device, {.copies = copies, .early = early});
     } catch (const OutOfMemory& error) {
       log::warn("measuring with {} of the weights: {}", copies == 0 ? "copies" : "one copy",
                 error.what());
@@ -162,8 +163,8 @@ Policy policy_of(DeviceKind kind) {
 }
 
 bool measure(const Problem& problem, const Device& device, std::vector<Timed>& kernels,
-             const Policy& policy, const std::function<bool()>& stop) {
-  const std::unique_ptr<Testbed> testbed = testbed_within_memory(problem, device);
+             const Policy& policy, const std::function<bool()>& stop, Early early) {
+  const std::unique_ptr<Testbed> testbed = testbed_within_memory(problem, device, early);
   if (!testbed) return false;
   const CpuLoad load;
   Sampler sampler(*testbed, kernels, sampling_of(device.kind()));

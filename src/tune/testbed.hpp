@@ -38,6 +38,8 @@ struct TestbedOptions {
   int copies = 0;
   /// For checking, not for timing: inputs end at a page that faults when it is read (CPU only).
   bool guard_pages = false;
+  /// What every run is given as Operands::early.
+  Early early = Early::none;
 };
 
 /// A sequence of runs of one kernel over the rotating copies, ready to be timed many times.

@@ -51,8 +51,8 @@ class Hopper : public GpuTest {
     DeviceMemory memory;
     Fixture fixture({"many tiles", problem, fill, false}, memory);
     const Problem form = canonical(problem).problem;
-    Operands operands = fixture.operands();
-    if (canonical(problem).swapped) std::swap(operands.a, operands.b);
+    const Operands given = fixture.operands();
+    const Operands operands = canonical(problem).swapped ? given.transposed() : given;
     std::vector<std::byte> first;
     const auto list = forms(form);
     std::vector<compile::Source> sources;

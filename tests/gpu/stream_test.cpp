@@ -51,8 +51,8 @@ class CudaStream : public GpuTest {
 
   void run(const Kernel& kernel, const Problem& problem, const Fixture& fixture) {
     const Canonical form = canonical(problem);
-    Operands operands = fixture.operands();
-    if (form.swapped) std::swap(operands.a, operands.b);
+    const Operands given = fixture.operands();
+    const Operands operands = form.swapped ? given.transposed() : given;
     kernel.run(form.problem, operands, nullptr, memory_.stream());
   }
 

@@ -116,8 +116,7 @@ class HopperKernel final : public Kernel {
   void run(const Problem& problem, const Operands& operands, void* workspace,
            Stream stream) const override {
     const View view = view_of(problem, setting_.swap);
-    Operands mapped = operands;
-    if (setting_.swap) std::swap(mapped.a, mapped.b);
+    Operands mapped = setting_.swap ? operands.transposed() : operands;
     const Problem& p = view.problem;
     if (p.k == 0) {
       // Nothing is loaded, and there may be nothing to load from, but descriptors want an address.
@@ -131,6 +130,7 @@ class HopperKernel final : public Kernel {
     if (view.store != Store::direct) d = output(view, mapped.d);
     HopperParams params = parameters(view.problem, mapped, workspace);
     cuda::LaunchShape shape = shape_;
+    shape.dependent = operands.early != Early::none;
     const auto tiles =
         static_cast<std::int64_t>(params.tiles_m) * params.tiles_n * view.problem.batch;
     // A split tile is exchanged through the ring once, so its cluster has no second one.

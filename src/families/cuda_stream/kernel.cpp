@@ -78,8 +78,7 @@ class StreamKernel final : public Kernel {
   void run(const Problem& problem, const Operands& operands, void* /*workspace*/,
            Stream stream) const override {
     const Problem view = view_of(problem, setting_.swap);
-    Operands mapped = operands;
-    if (setting_.swap) std::swap(mapped.a, mapped.b);
+    const Operands mapped = setting_.swap ? operands.transposed() : operands;
     if (setting_.path == Path::direct) {
       run_direct(view, mapped, stream);
     } else {
@@ -97,8 +96,9 @@ class StreamKernel final : public Kernel {
 
   void run_direct(const Problem& p, const Operands& operands, Stream stream) const {
     GemmParams params = gemm_params(p, operands);
-    int early = 0;
+    int early = operands.early == Early::b;
     cuda::LaunchShape shape = shape_;
+    shape.dependent = operands.early != Early::none;
     shape.grid[0] = static_cast<unsigned>(tiles_of(p.n, setting_.rows) * p.batch * setting_.split);
     void* arguments[] = {&params, &early};
     loaded_->launch(shape, arguments, stream);
@@ -120,8 +120,9 @@ class StreamKernel final : public Kernel {
                         .rows = plan.rows,
                         .tiles = plan.tiles,
                         .stages = plan.stages,
-                        .early = 0};
+                        .early = operands.early == Early::b};
     cuda::LaunchShape shape = shape_;
+    shape.dependent = operands.early != Early::none;
     shape.grid[0] = static_cast<unsigned>(plan.grid);
     void* arguments[] = {&weights, &activations, &params};
     loaded_->launch(shape, arguments, stream);

@@ -95,6 +95,7 @@ class CudaTestbed final : public Testbed {
   Problem problem_;
   int ordinal_;
   OwnStream stream_;
+  Early early_;
   int copies_;
   Storage a_, b_, c_, d_, bias_;
   Buffer workspace_;
@@ -107,6 +108,7 @@ CudaTestbed::CudaTestbed(const Problem& problem, const Device& device,
     : problem_(problem),
       ordinal_(device.ordinal()),
       stream_(device.ordinal()),
+      early_(options.early),
       copies_(copies_for(options, device)) {
   a_ = filled(problem_.a, problem_.m, problem_.k, Input::a, 1);
   b_ = filled(problem_.b, problem_.k, problem_.n, Input::b, copies_);
@@ -206,8 +208,12 @@ void CudaTestbed::zero(const Buffer& buffer) const {
 }
 
 void CudaTestbed::enqueue(const Kernel& kernel, int copy, void* workspace) const {
-  const Operands operands{
-      .a = a_.copy(0), .b = b_.copy(copy), .c = c_.copy(0), .d = d_.copy(0), .bias = bias_.copy(0)};
+  const Operands operands{.a = a_.copy(0),
+                          .b = b_.copy(copy),
+                          .c = c_.copy(0),
+                          .d = d_.copy(0),
+                          .bias = bias_.copy(0),
+                          .early = early_};
   kernel.run(problem_, operands, workspace, Stream{stream_.handle()});
 }
 
