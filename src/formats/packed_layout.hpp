@@ -38,8 +38,8 @@ struct PackedLayout {
   std::int64_t tile_bytes = 0;
 
   std::int64_t codes = 0;   ///< [tiles_n][tiles_k][tile_bytes]
-  std::int64_t scales = 0;  ///< [tiles_n][groups][64] of the scale's type
-  std::int64_t zeros = 0;   ///< [tiles_n][groups][64] of uint8 (integer) or the scale's type (real)
+  std::int64_t scales = 0;  ///< [tiles_n][groups * 64] of the scale's type, ordered by scale_place
+  std::int64_t zeros = 0;   ///< as scales, of uint8 (integer) or of the scale's type (real)
   std::int64_t table = 0;   ///< [2^bits] of fp32, or [tiles_n * 64][2^bits] where per row
   std::int64_t order = 0;   ///< int32 [tiles_k * 64]: packed column j is column order[j] of W
   std::int64_t bytes = 0;
@@ -77,10 +77,27 @@ inline std::int64_t group_columns(const WeightFormat& format, std::int64_t k_siz
   return format.group > 0 ? format.group : (k_size > 0 ? k_size : 1);
 }
 
+/// Groups of a row that every tile holds complete and whose scales stand together.
+inline std::int64_t groups_together(const WeightFormat& format, std::int64_t k_size) {
+  const bool aligned = format.grouping == Grouping::along_k ||
+                       (format.grouping == Grouping::flat && k_size % format.group == 0);
+  return aligned && format.group < kTile ? kTile / format.group : 1;
+}
+
+/// Where the scale of a group of a row (of the 64 of a tile) lies among those of all rows of tiles
+/// with the same n, with `together` of groups_together: [groups / together][row / 16][row % 8]
+/// [together][row % 16 / 8]. A thread's two rows of a fragment so have their scales in one load.
+constexpr std::int64_t scale_place(std::int64_t together, std::int64_t row, std::int64_t group) {
+  const std::int64_t pair = 8 * (row / 16) + row % 8;
+  return 2 * ((group / together * 32 + pair) * together + group % together) + row % 16 / 8;
+}
+
 /// Codes of two neighbours in K stand next to each other, so that a table of pairs is indexed by
 /// their bits; else they stand 16 bits apart, so that one mask leaves both in the halves of a word.
+/// Four bits are looked up whatever they are: a byte permute and a load a pair are less work than
+/// any arithmetic.
 inline bool paired(const WeightFormat& format) {
-  return format.bits == 8 || has_codebook(format);
+  return format.bits >= 4 || has_codebook(format);
 }
 
 /// Where the code of an element of a tile lies: bits [shift, shift + width) of the byte.

@@ -55,6 +55,29 @@ TEST(PackedLayout, AThreadHoldsItsFragmentOfFourSteps) {
   }
 }
 
+TEST(PackedLayout, EveryScaleHasAPlaceOfItsOwn) {
+  for (const std::int64_t together : {1, 2, 4}) {
+    std::set<std::int64_t> taken;
+    for (std::int64_t group = 0; group < 8; ++group) {
+      for (std::int64_t row = 0; row < kTile; ++row)
+        taken.insert(scale_place(together, row, group));
+    }
+    EXPECT_EQ(taken.size(), 8U * 64U);
+    EXPECT_EQ(*taken.rbegin(), 8 * 64 - 1);
+  }
+  // Rows r and r + 8, then the groups of the tile.
+  EXPECT_EQ(scale_place(4, 16 + 3, 6), 2 * (4 * (32 + 8 + 3) + 2));
+  EXPECT_EQ(scale_place(4, 16 + 11, 6), 2 * (4 * (32 + 8 + 3) + 2) + 1);
+}
+
+TEST(PackedLayout, GroupsShorterThanATileStandTogether) {
+  EXPECT_EQ(groups_together(parse_weight_format("nvfp4"), 100), 4);
+  EXPECT_EQ(groups_together(parse_weight_format("mxfp4"), 100), 2);
+  EXPECT_EQ(groups_together(parse_weight_format("nf4"), 100), 1);
+  EXPECT_EQ(groups_together(parse_weight_format("nf4:flat32:f32"), 128), 2);
+  EXPECT_EQ(groups_together(parse_weight_format("nf4:flat32:f32"), 100), 1);
+}
+
 TEST(PackedLayout, SectionsFollowEachOther) {
   const WeightFormat format = parse_weight_format("int4z:g128:f16:order");
   const PackedLayout layout = packed_layout(format, 100, 200);
