@@ -9,3 +9,4 @@
 #include <gemwright/store.hpp>
 #include <gemwright/types.hpp>
 #include <gemwright/weight_format.hpp>
+#include <gemwright/weights.hpp>

@@ -70,7 +70,16 @@ void WeightFormat::check() const {
     throw InvalidArgument("format.zero", "real, with scales of 8 bits",
                           "real zero points with scales of type f32, f16 or bf16");
   }
-  if (ordered && (grouping == Grouping::flat || grouping == Grouping::block)) {
+  const bool one_row = grouping != Grouping::flat && grouping != Grouping::block;
+  if (codes == Codes::learned_per_row && !one_row) {
+    throw InvalidArgument("format.grouping", "blocks over several rows",
+                          "groups inside a row, where each row has its own codebook");
+  }
+  if (has_codebook(*this) && grouping == Grouping::block) {
+    throw InvalidArgument("format.grouping", "square blocks",
+                          "groups along K or flat blocks with a codebook");
+  }
+  if (ordered && !one_row) {
     throw InvalidArgument("format.ordered", "true, with blocks over several rows",
                           "an order of columns with groups along K");
   }
