@@ -71,11 +71,13 @@ class Packer {
     const int size = size_bytes(weight_.format.scale);
     const int zero_size = weight_.format.zero == Zero::integer ? 1 : size;
     const std::int64_t rows = std::min(kTile, weight_.n - tile_row * kTile);
+    const std::int64_t together = groups_together(weight_.format, weight_.k);
     for (std::int64_t row = 0; row < rows && weight_.k > 0; ++row) {
       const std::int64_t first = groups_.first(tile_row * kTile + row);
       const std::int64_t count = groups_.of_row(tile_row * kTile + row);
       for (std::int64_t group = 0; group < count; ++group) {
-        const std::int64_t at = (tile_row * layout_.groups + group) * kTile + row;
+        const std::int64_t at =
+            tile_row * layout_.groups * kTile + scale_place(together, row, group);
         const auto from = static_cast<std::size_t>(first + group);
         store_bits(out_ + layout_.scales + at * size, weight_.scales[from], size);
         if (weight_.zeros.empty()) continue;

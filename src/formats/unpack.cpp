@@ -72,11 +72,13 @@ void read_scales(CodedWeight& weight, const PackedLayout& layout, const std::byt
   const Groups groups{weight.format, weight.n, weight.k};
   const int size = size_bytes(weight.format.scale);
   const int zero_size = weight.format.zero == Zero::integer ? 1 : size;
+  const std::int64_t together = groups_together(weight.format, weight.k);
   weight.scales.resize(static_cast<std::size_t>(groups.count()));
   if (weight.format.zero != Zero::symmetric) weight.zeros.resize(weight.scales.size());
   for (std::int64_t row = 0; row < weight.n && weight.k > 0; ++row) {
     for (std::int64_t group = 0; group < groups.of_row(row); ++group) {
-      const std::int64_t at = (row / kTile * layout.groups + group) * kTile + row % kTile;
+      const std::int64_t at =
+          row / kTile * layout.groups * kTile + scale_place(together, row % kTile, group);
       const auto to = static_cast<std::size_t>(groups.first(row) + group);
       weight.scales[to] = load_bits(from + layout.scales + at * size, size);
       if (weight.zeros.empty()) continue;

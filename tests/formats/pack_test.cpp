@@ -75,12 +75,14 @@ TEST(Pack, FourBitCodesAreWhereAThreadLooks) {
                   memory.data() + layout.codes + ((row / 64) * 3 + column / 64) * 2048 +
                       16 * thread + 4 * (column % 64 / 16),
                   4);
-      const std::uint32_t code = (word >> (4 * i + 16 * (column % 2))) & 15U;
+      const std::uint32_t code = (word >> (8 * i + 4 * (column % 2))) & 15U;
       const bool inside = row < 100 && column < 150;
       EXPECT_EQ(code, inside ? weight.codes[static_cast<std::size_t>(row * 150 + column)] : 0U);
     }
     std::uint16_t scale = 0;
-    std::memcpy(&scale, memory.data() + layout.scales + ((row / 64 * 3 + 2) * 64 + row % 64) * 2,
+    std::memcpy(&scale,
+                memory.data() + layout.scales +
+                    ((row / 64 * 3 + 2) * 64 + row % 64 / 16 * 16 + row % 8 * 2 + row % 16 / 8) * 2,
                 2);
     EXPECT_EQ(scale, row < 100 ? weight.scales[static_cast<std::size_t>(row * 3 + 2)] : 0U);
   }
