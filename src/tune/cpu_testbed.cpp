@@ -1,6 +1,7 @@
 // Operands in host memory, timed by the steady clock.
 #include "device/profile.hpp"
 #include "tune/cpu_clock.hpp"
+#include "tune/low_bit.hpp"
 #include "tune/memory.hpp"
 #include "tune/random.hpp"
 #include "tune/testbed.hpp"
@@ -177,12 +178,16 @@ const void* CpuTestbed::fill(const Operand& operand, std::int64_t rows, std::int
 }
 
 const void* CpuTestbed::fill_packed_b(const std::vector<std::byte>& period) {
+  std::byte* to = place(storage_bytes(problem_, problem_.b, problem_.k, problem_.n), 0, problem_.b);
+  if (problem_.weight) {
+    pack_weights(test_weight(problem_), to);
+    return to;
+  }
   Problem plain = problem_;
   plain.b = {.type = problem_.b.type, .row_stride = problem_.n, .col_stride = 1};
   const std::int64_t elements = problem_.k * problem_.n;
   const Pages from(static_cast<std::size_t>(elements * size_bytes(plain.b.type)));
   fill_parallel(from.data(), elements, plain.b.type, period, fill_threads_);
-  std::byte* to = place(storage_bytes(problem_, problem_.b, problem_.k, problem_.n), 0, problem_.b);
   pack_weights(plain, from.data(), to);
   return to;
 }

@@ -1,7 +1,9 @@
 #include "tune/reference.hpp"
 
+#include "formats/row_decoder.hpp"
 #include "numeric/convert.hpp"
 #include "problem/extent.hpp"
+#include "tune/low_bit.hpp"
 #include "tune/random.hpp"
 #include "tune/sampling.hpp"
 #include "tune/testbed.hpp"
@@ -52,21 +54,35 @@ class Values {
   std::vector<float> values_;
 };
 
-// The rows of A or the columns of B: each a vector along K.
+// The rows of A or the columns of B: each a vector along K, in memory or decoded.
 struct Lines {
-  const Values* values;
-  std::int64_t line_stride;
-  std::int64_t k_stride;
-  std::int64_t batch_stride;
+  const Values* values = nullptr;
+  std::int64_t line_stride = 0;
+  std::int64_t k_stride = 0;
+  std::int64_t batch_stride = 0;
+  const formats::RowDecoder* decoder = nullptr;
+
+  // Elements that are read at a time: a decoder gives whole lines.
+  std::int64_t chunk(std::int64_t k) const { return decoder != nullptr ? k : std::min(k, kChunk); }
+
+  void read(std::int64_t batch, std::int64_t line, std::int64_t first, std::int64_t count,
+            double* out) const {
+    if (decoder != nullptr) {
+      decoder->decode(line, out);
+    } else {
+      values->gather(batch * batch_stride + line * line_stride + first * k_stride, k_stride, count,
+                     out, 1);
+    }
+  }
 };
 
 Lines rows_of(const Problem& problem, const Values& values) {
-  return {&values, problem.a.row_stride, problem.a.col_stride, problem.a.batch_stride};
+  return {&values, problem.a.row_stride, problem.a.col_stride, problem.a.batch_stride, nullptr};
 }
 
 Lines columns_of(const Problem& problem, const Values& values) {
-  if (problem.b.packed) return {&values, 1, problem.n, 0};
-  return {&values, problem.b.col_stride, problem.b.row_stride, problem.b.batch_stride};
+  if (problem.b.packed) return {&values, 1, problem.n, 0, nullptr};
+  return {&values, problem.b.col_stride, problem.b.row_stride, problem.b.batch_stride, nullptr};
 }
 
 struct Product {
@@ -99,11 +115,12 @@ std::vector<Product> products(const Lines& few_lines, std::span<const std::int64
                               std::int64_t batch, std::int64_t k, int threads) {
   std::vector<double> few_values(static_cast<std::size_t>(k * kFew), 0.0);
   std::array<double, kFew> few_squares{};
+  std::vector<double> whole(static_cast<std::size_t>(k));
   for (std::size_t i = 0; i < few.size(); ++i) {
-    few_lines.values->gather(batch * few_lines.batch_stride + few[i] * few_lines.line_stride,
-                             few_lines.k_stride, k, few_values.data() + i, kFew);
+    few_lines.read(batch, few[i], 0, k, whole.data());
     for (std::int64_t j = 0; j < k; ++j) {
-      const double value = few_values[static_cast<std::size_t>(j * kFew) + i];
+      const double value = whole[static_cast<std::size_t>(j)];
+      few_values[static_cast<std::size_t>(j * kFew) + i] = value;
       few_squares[i] += value * value;
     }
   }
@@ -111,14 +128,13 @@ std::vector<Product> products(const Lines& few_lines, std::span<const std::int64
   std::vector<Product> results(many.size() * few.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    std::vector<double> line(static_cast<std::size_t>(std::min(k, kChunk)));
+    const std::int64_t chunk = many_lines.chunk(k);
+    std::vector<double> line(static_cast<std::size_t>(chunk));
     for (std::size_t j = next++; j < many.size(); j = next++) {
       Accumulator accumulator;
-      const std::int64_t first = batch * many_lines.batch_stride + many[j] * many_lines.line_stride;
-      for (std::int64_t at = 0; at < k; at += kChunk) {
-        const std::int64_t count = std::min(kChunk, k - at);
-        many_lines.values->gather(first + at * many_lines.k_stride, many_lines.k_stride, count,
-                                  line.data(), 1);
+      for (std::int64_t at = 0; at < k; at += chunk) {
+        const std::int64_t count = std::min(chunk, k - at);
+        many_lines.read(batch, many[j], at, count, line.data());
         accumulator.add(few_values.data() + at * kFew, line.data(), count);
       }
       for (std::size_t i = 0; i < few.size(); ++i) {
@@ -249,13 +265,20 @@ double tolerance(const Problem& problem, double sum, double norm, double rest, d
 
 Reference::Reference(const Problem& problem, int threads) : problem_(problem) {
   const std::int64_t b_elements =
-      problem.b.packed ? problem.k * problem.n
-                       : span_elements(problem.b, problem.k, problem.n, problem.batch);
+      problem.weight     ? 0
+      : problem.b.packed ? problem.k * problem.n
+                         : span_elements(problem.b, problem.k, problem.n, problem.batch);
   const Values a(problem, Input::a, problem.a.type,
                  span_elements(problem.a, problem.m, problem.k, problem.batch));
   const Values b(problem, Input::b, problem.b.type, b_elements);
   const Lines rows = rows_of(problem, a);
-  const Lines columns = columns_of(problem, b);
+  std::optional<CodedWeight> weight;
+  std::optional<formats::RowDecoder> decoder;
+  Lines columns = columns_of(problem, b);
+  if (problem.weight) {
+    weight = test_weight(problem);
+    columns = {.decoder = &decoder.emplace(*weight, problem.b.type)};
+  }
   const Epilogue epilogue(problem);
   for (const SampleBlock& block : sample_blocks(problem)) {
     const bool few_rows = block.rows.size() <= block.cols.size();

@@ -35,7 +35,10 @@ TEST_P(CpuConformance, EveryCase) {
   std::size_t checked = 0;
   std::size_t turn = 0;
   std::string refusal;
-  for (const Case& description : all_cases(type)) {
+  std::vector<Case> cases = all_cases(type);
+  const std::vector<Case> low_bit = low_bit_cases(type);
+  cases.insert(cases.end(), low_bit.begin(), low_bit.end());
+  for (const Case& description : cases) {
     const Problem problem = canonical(description.problem).problem;
     if (const auto reason = family->refuse(problem, device)) {
       refusal = *reason;

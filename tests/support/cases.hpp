@@ -15,7 +15,9 @@ std::vector<Case> stride_cases(DataType type);
 std::vector<Case> epilogue_cases(DataType type);
 /// Normal data, NaN and infinities, one hot element a row, overflow of the output type.
 std::vector<Case> value_cases(DataType type);
-/// All of the above.
+/// Every weight format at tile and group edges, in M from 1 on, with epilogues.
+std::vector<Case> low_bit_cases(DataType type);
+/// All of the above but the low-bit ones.
 std::vector<Case> all_cases(DataType type);
 
 }  // namespace gemwright::test

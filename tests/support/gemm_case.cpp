@@ -1,7 +1,9 @@
 #include "support/gemm_case.hpp"
 
+#include "formats/row_decoder.hpp"
 #include "numeric/convert.hpp"
 #include "problem/extent.hpp"
+#include "tune/low_bit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -118,7 +120,7 @@ Fixture::Fixture(const Case& description, Memory& memory, std::uint32_t seed)
     plain_b = {.type = p.b.type, .row_stride = p.n, .col_stride = 1};
   }
   a_ = make(p.a, p.m, p.k, p.batch, true);
-  b_ = make(plain_b, p.k, p.n, p.batch, true);
+  if (!p.weight) b_ = make(plain_b, p.k, p.n, p.batch, true);
   if (p.c) c_ = make(*p.c, p.m, p.n, p.batch, true);
   d_ = make(p.d, p.m, p.n, p.batch, false);
   const std::int64_t bias_size = p.bias == Bias::per_row ? p.m : p.n;
@@ -138,8 +140,32 @@ Fixture::Fixture(const Case& description, Memory& memory, std::uint32_t seed)
            at(bias_, false)};
   device_ = {at(a_, true), at(b_, true), at(case_.c_is_d ? d_ : c_, true), at(d_, true),
              at(bias_, true)};
+  if (p.weight) make_low_bit_b();
   plan_output();
-  if (p.b.packed) pack_b();
+  if (p.b.packed && !p.weight) pack_b();
+}
+
+void Fixture::make_low_bit_b() {
+  const Problem& p = case_.problem;
+  const CodedWeight weight = tune::test_weight(p);
+  weight_.resize(static_cast<std::size_t>(p.n * p.k));
+  const formats::RowDecoder decoder(weight, p.b.type);
+  for (std::int64_t row = 0; row < p.n; ++row) decoder.decode(row, weight_.data() + row * p.k);
+  const std::size_t bytes = packed_weights_bytes(p);
+  auto scratch = host_memory();
+  void* packed = scratch->allocate(bytes);
+  pack_weights(weight, packed);
+  void* on_device = memory_.allocate(bytes);
+  memory_.upload(on_device, packed, bytes);
+  device_.b = on_device;
+}
+
+double Fixture::b_value(std::int64_t batch, std::int64_t k, std::int64_t col) const {
+  const Problem& p = case_.problem;
+  if (p.weight) return weight_[static_cast<std::size_t>(col * p.k + k)];
+  Operand b = p.b;
+  if (b.packed) b = {.type = b.type, .row_stride = p.n, .col_stride = 1};
+  return numeric::load(b.type, host_.b, offset_of(b, batch, k, col));
 }
 
 void Fixture::pack_b() {
@@ -158,9 +184,7 @@ void Fixture::pack_b() {
 void Fixture::plan_output() {
   const Problem& p = case_.problem;
   expected_ = d_.host;
-  Operand b = p.b;
-  if (b.packed) b = {.type = b.type, .row_stride = p.n, .col_stride = 1};
-  const bool exact = case_.fill == Fill::integers || case_.fill == Fill::one_hot;
+  const bool exact = !p.weight && (case_.fill == Fill::integers || case_.fill == Fill::one_hot);
   // tf32 keeps 10 mantissa bits of each input, rounded or cut.
   const double input_error = p.allow_tf32 ? 0x1p-9 : 0.0;
   void* out = expected_.data() + d_.offset;
@@ -170,8 +194,8 @@ void Fixture::plan_output() {
         double sum = 0;
         double magnitude = 0;
         for (std::int64_t k = 0; k < p.k; ++k) {
-          const double term = numeric::load(p.a.type, host_.a, offset_of(p.a, e, row, k)) *
-                              numeric::load(b.type, host_.b, offset_of(b, e, k, col));
+          const double term =
+              numeric::load(p.a.type, host_.a, offset_of(p.a, e, row, k)) * b_value(e, k, col);
           sum += term;
           magnitude += std::fabs(term);
         }

@@ -75,12 +75,15 @@ class Fixture {
             std::int64_t batch);
   double value();
   void pack_b();
+  void make_low_bit_b();
+  double b_value(std::int64_t batch, std::int64_t k, std::int64_t col) const;
   void plan_output();
 
   Case case_;
   Memory& memory_;
   std::mt19937 random_;
   Buffer a_, b_, c_, d_, bias_;
+  std::vector<double> weight_;  // [N][K], of a problem with a weight format
   Operands host_;
   Operands device_;
   std::vector<std::byte> expected_;  // D after the run, poison where nothing is written

@@ -61,6 +61,14 @@ TEST_P(ReferenceOfType, AgreesWithTheOracleOnEveryLayoutAndEpilogue) {
   EXPECT_GT(checked, 50);
 }
 
+TEST_P(ReferenceOfType, AgreesWithTheOracleOnEveryWeightFormat) {
+  for (const test::Case& one : test::low_bit_cases(GetParam())) {
+    const Problem problem = canonical(one.problem).problem;
+    if (problem.flops() > 5e6) continue;
+    EXPECT_EQ(check(*oracle().build(problem, Device::cpu(), {}), problem), "") << key(problem);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, ReferenceOfType,
                          testing::Values(DataType::f32, DataType::f16, DataType::bf16),
                          [](const auto& type) { return std::string(name(type.param)); });

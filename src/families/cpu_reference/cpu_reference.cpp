@@ -1,32 +1,40 @@
-// The oracle: fp64 accumulation in order of k, any type and stride, one rounding at the end.
+// The oracle: fp64 accumulation in order of k, any type, stride and weight format, one rounding at
+// the end.
 #include "families/family.hpp"
+#include "formats/packed_reader.hpp"
 #include "numeric/convert.hpp"
 
 #include <array>
+#include <optional>
 
 namespace gemwright {
 namespace {
 
 class ReferenceKernel final : public Kernel {
  public:
-  bool serves(const Problem& problem) const override { return !problem.b.packed; }
+  bool serves(const Problem& problem) const override { return plain(problem); }
+  static bool plain(const Problem& problem) { return problem.weight || !problem.b.packed; }
   std::size_t workspace_bytes(const Problem&) const override { return 0; }
 
   void run(const Problem& p, const Operands& operands, void*, Stream) const override {
+    std::optional<formats::PackedReader> weight;
+    if (p.weight && p.k > 0) weight.emplace(operands.b, *p.weight, p.n, p.k, p.b.type);
     for (std::int64_t batch = 0; batch < p.batch; ++batch) {
       for (std::int64_t row = 0; row < p.m; ++row) {
         for (std::int64_t col = 0; col < p.n; ++col) {
           const std::int64_t at =
               batch * p.d.batch_stride + row * p.d.row_stride + col * p.d.col_stride;
-          numeric::store(p.d.type, operands.d, at, element(p, operands, batch, row, col));
+          const double sum = weight ? low_bit_sum(p, operands, *weight, batch, row, col)
+                                    : plain_sum(p, operands, batch, row, col);
+          numeric::store(p.d.type, operands.d, at, finished(p, operands, batch, row, col, sum));
         }
       }
     }
   }
 
  private:
-  static double element(const Problem& p, const Operands& operands, std::int64_t batch,
-                        std::int64_t row, std::int64_t col) {
+  static double plain_sum(const Problem& p, const Operands& operands, std::int64_t batch,
+                          std::int64_t row, std::int64_t col) {
     const std::int64_t a = batch * p.a.batch_stride + row * p.a.row_stride;
     const std::int64_t b = batch * p.b.batch_stride + col * p.b.col_stride;
     double sum = 0;
@@ -34,6 +42,23 @@ class ReferenceKernel final : public Kernel {
       sum += numeric::load(p.a.type, operands.a, a + k * p.a.col_stride) *
              numeric::load(p.b.type, operands.b, b + k * p.b.row_stride);
     }
+    return sum;
+  }
+
+  static double low_bit_sum(const Problem& p, const Operands& operands,
+                            const formats::PackedReader& weight, std::int64_t batch,
+                            std::int64_t row, std::int64_t col) {
+    const std::int64_t a = batch * p.a.batch_stride + row * p.a.row_stride;
+    double sum = 0;
+    for (std::int64_t k = 0; k < p.k; ++k) {
+      sum += numeric::load(p.a.type, operands.a, a + weight.column_of(k) * p.a.col_stride) *
+             weight.value(col, k);
+    }
+    return sum;
+  }
+
+  static double finished(const Problem& p, const Operands& operands, std::int64_t batch,
+                         std::int64_t row, std::int64_t col, double sum) {
     double value = static_cast<double>(p.alpha) * sum;
     if (p.c && p.beta != 0) {
       const std::int64_t c =
@@ -53,7 +78,8 @@ class Reference final : public Family {
   int version() const override { return 1; }
 
   std::optional<std::string> refuse(const Problem& problem, const Device&) const override {
-    if (problem.b.packed) return "B is packed: the reference reads plain operands only";
+    if (!ReferenceKernel::plain(problem))
+      return "B is packed: the reference reads plain operands only";
     return std::nullopt;
   }
 
@@ -66,9 +92,11 @@ class Reference final : public Family {
 
   void estimate(const Problem& problem, const Device&, std::span<const Configuration>,
                 std::span<Estimate> estimates) const override {
-    // A scalar loop with a conversion on each side: about 2 ns a multiply-add on any CPU.
+    // A scalar loop with a conversion on each side: about 2 ns a multiply-add on any CPU; finding
+    // a code and its scale takes ten times that.
+    const double us_a_flop = problem.weight ? 1e-2 : 1e-3;
     for (Estimate& estimate : estimates) {
-      estimate = {.us = problem.flops() * 1e-3 + 1, .bound = Bound::math};
+      estimate = {.us = problem.flops() * us_a_flop + 1, .bound = Bound::math};
     }
   }
 

@@ -4,6 +4,7 @@
 #include "device/cuda/nvml.hpp"
 #include "device/profile.hpp"
 #include "problem/extent.hpp"
+#include "tune/low_bit.hpp"
 #include "tune/random.hpp"
 
 #include <algorithm>
@@ -90,6 +91,7 @@ class CudaTestbed final : public Testbed {
   Storage filled_bias() const;
   void fill(const Storage& storage, DataType type, Input input) const;
   void fill_packed(const Storage& storage) const;
+  void pack_dense(void* out) const;
   void replicate(const Storage& storage, int copies) const;
 
   Problem problem_;
@@ -166,6 +168,20 @@ void CudaTestbed::fill(const Storage& storage, DataType type, Input input) const
 }
 
 void CudaTestbed::fill_packed(const Storage& storage) const {
+  std::vector<std::byte> packed(storage.bytes + 64);
+  auto* aligned = packed.data() + 64 - reinterpret_cast<std::uintptr_t>(packed.data()) % 64;
+  if (problem_.weight) {
+    pack_weights(test_weight(problem_), aligned);
+  } else {
+    pack_dense(aligned);
+  }
+  const CurrentContext current(ordinal_);
+  check(driver().memcpy_to_device(storage.base, aligned, storage.bytes, stream_.handle()),
+        "cuMemcpyHtoDAsync");
+  stream_.synchronize();
+}
+
+void CudaTestbed::pack_dense(void* out) const {
   const auto elements = problem_.k * problem_.n;
   const auto type = problem_.b.type;
   Problem plain = problem_;
@@ -173,13 +189,7 @@ void CudaTestbed::fill_packed(const Storage& storage) const {
   std::vector<std::byte> values(static_cast<std::size_t>(elements * size_bytes(type)));
   fill_random(values.data(), 0, elements, type,
               random_period(type, Input::b, input_scale(problem_, Input::b)));
-  std::vector<std::byte> packed(storage.bytes + 64);
-  auto* aligned = packed.data() + 64 - reinterpret_cast<std::uintptr_t>(packed.data()) % 64;
-  pack_weights(plain, values.data(), aligned);
-  const CurrentContext current(ordinal_);
-  check(driver().memcpy_to_device(storage.base, aligned, storage.bytes, stream_.handle()),
-        "cuMemcpyHtoDAsync");
-  stream_.synchronize();
+  pack_weights(plain, values.data(), out);
 }
 
 void CudaTestbed::replicate(const Storage& storage, int copies) const {

@@ -1,0 +1,67 @@
+#include "support/cases.hpp"
+#include "support/weight_formats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace gemwright::test {
+namespace {
+
+struct Shape {
+  std::int64_t m, n, k;
+};
+
+// Around tiles of 64 x 64 and groups of 16 to 256; short last groups; few rows and many.
+constexpr std::array kShapes = {
+    Shape{1, 64, 64},   Shape{1, 1, 1},     Shape{2, 63, 100},  Shape{1, 200, 257},
+    Shape{5, 65, 63},   Shape{8, 128, 320}, Shape{16, 130, 96}, Shape{17, 96, 130},
+    Shape{33, 64, 192}, Shape{64, 72, 65},  Shape{70, 191, 40}, Shape{130, 136, 136},
+    Shape{3, 48, 1000}, Shape{1, 320, 520},
+};
+
+Case low_bit_case(std::string_view format, const Shape& shape, DataType type, Fill fill) {
+  Case result;
+  result.name = fmt::format("{} {}x{}x{} {}", format, shape.m, shape.n, shape.k, name(type));
+  result.problem = Problem::linear(shape.m, shape.n, shape.k, type, parse_weight_format(format));
+  result.problem.d.alignment = shape.n % 8 == 0 ? 16 : size_bytes(type);
+  result.problem.a.alignment = shape.k % 8 == 0 ? 16 : size_bytes(type);
+  result.fill = fill;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Case> low_bit_cases(DataType type) {
+  std::vector<Case> cases;
+  std::size_t turn = 0;
+  for (const std::string_view format : kManyFormats) {
+    // Another five shapes for each format.
+    for (int i = 0; i < 5; ++i, turn += 3) {
+      const Fill fill = i == 0 ? Fill::one_hot : Fill::normal;
+      Case one = low_bit_case(format, kShapes[turn % kShapes.size()], type, fill);
+      if (i == 1) one.problem.d.type = DataType::f32;
+      if (i == 2) {
+        one.problem.bias = Bias::per_column;
+        one.problem.bias_type = type;
+        one.problem.alpha = 0.5F;
+      }
+      if (i == 3) {
+        one.problem.c = one.problem.d;
+        one.problem.beta = -1.5F;
+      }
+      one.problem.d.alignment = std::max(one.problem.d.alignment, size_bytes(one.problem.d.type));
+      if (one.problem.c) one.problem.c->alignment = one.problem.d.alignment;
+      cases.push_back(std::move(one));
+    }
+  }
+  // K = 0 reads no weight; entries of a codebook as they stand.
+  cases.push_back(low_bit_case("nf4:g64:bf16", {4, 70, 0}, type, Fill::normal));
+  cases.push_back(low_bit_case("nf4:g64:f32", {4, 70, 100}, type, Fill::normal));
+  cases.back().problem.b.type = DataType::f32;
+  return cases;
+}
+
+}  // namespace gemwright::test
