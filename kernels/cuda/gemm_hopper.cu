@@ -1,12 +1,15 @@
-// Warp-specialised GEMM for sm_90a: a producer warp, one to three consumer warpgroups; persistent
-// over tiles, or one tile a cluster with K split across it.
+// Warp-specialised GEMM for sm_90a: a producer thread (or two producer warpgroups, where bulk
+// copies cannot take an operand), one to three consumer warpgroups; persistent over tiles, or one
+// tile a cluster with K split across it.
 //
 // The preamble defines: kInput (type of A and B; kF32 multiplies as tf32), kTypeD, kStore, kHasC,
 // kTypeC, kBias, kTypeBias; kTileM, kTileN, kStages, kConsumers, kPingPong, kBuffers; kClusterM,
-// kClusterN, kSplit, kStreamK; kAMajorM, kBMajorN.
+// kClusterN, kSplit, kStreamK; kLoadA, kLoadB (kBulk, or how threads load: see tile_loader.cuh);
+// kAMajorM, kBMajorN (in shared memory).
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
 #include "split_exchange.cuh"
+#include "thread_producer.cuh"
 
 namespace gemwright_device {
 
@@ -27,7 +30,9 @@ using GemmRing = Ring<InstructionOf<kInput>::Type, kInput == kF32 ? 4 : 2, kTile
                       kClusterM, kClusterN, kAMajorM, kBMajorN>;
 using GemmEpilogue = WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, kBias, kTypeBias>;
 
-constexpr int kThreads = 128 * (1 + kConsumers);
+constexpr bool kThreadsLoad = kLoadA != kBulk || kLoadB != kBulk;
+constexpr int kProducers = kThreadsLoad ? kProducerGroups : 1;  // warpgroups
+constexpr int kThreads = 128 * (kProducers + kConsumers);
 constexpr int kClusterSize = kClusterM * kClusterN * kSplit;
 constexpr bool kMulticast = kClusterM * kClusterN > 1;
 constexpr int kRowsEach = kPingPong ? kTileM : kTileM / kConsumers;  // of a consumer
@@ -40,6 +45,8 @@ constexpr int kBufferBytes = kStore == kStoreDirect ? 0 : kBuffers * kChunkBytes
 constexpr int kTurn = 8;
 static_assert(kRowsEach % 64 == 0 && kColumnsEach % 16 == 0);
 static_assert(!kPingPong || kConsumers == 2, "consumers take turns");
+static_assert(!kThreadsLoad || (kClusterM * kClusterN == 1 && kConsumers <= 2),
+              "threads load for their own CTA");
 static_assert(kSplit == 1 || !kStreamK, "K is split in one way");
 static_assert(kSplit == 1 || !kPingPong, "parts of K are summed by CTAs of one tile");
 static_assert(kSplit == 1 || kTileM * kTileN * 4 <= kStages * GemmRing::kStageBytes,
@@ -55,8 +62,8 @@ struct Shared {
 };
 
 /// Registers of the producer and the consumers: 65536 in all, multiples of 8.
-constexpr int kProducerRegisters = 40;
-constexpr int kConsumerRegisters = kConsumers == 3 ? 152 : 232;
+constexpr int kProducerRegisters = kThreadsLoad ? 80 : 40;
+constexpr int kConsumerRegisters = kThreadsLoad ? 176 : kConsumers == 3 ? 152 : 232;
 
 /// What all roles know.
 struct Work {
@@ -84,6 +91,23 @@ __device__ __forceinline__ void run_producer(const Work& work, const TensorMap* 
     produce(work.ring, at, a_map, b_map, work.place, row_of(tile, work.place),
             column_of(tile, work.place), p.gemm.a_batch == 0 ? 0 : tile.batch,
             p.gemm.b_batch == 0 ? 0 : tile.batch, s.first, s.last, p.a_policy, p.b_policy);
+  }
+}
+
+/// As run_producer, by all threads of the producer warpgroups.
+__device__ __forceinline__ void run_producer_threads(const Work& work, const TensorMap* a_map,
+                                                     const TensorMap* b_map,
+                                                     const HopperParams& p) {
+  RingPosition<kStages> at;
+  GemmSegments segments(p, work.cluster, work.clusters, work.first, work.last);
+  const GemmParams& g = p.gemm;
+  for (Segment s; segments.next(s);) {
+    const HopperTile tile = hopper_tile_at(s.tile, p);
+    const ThreadOperand a{{g.a, g.a_row, g.a_col, g.m, g.k}, a_map,     p.a_policy, g.a_batch,
+                          row_of(tile, work.place),          tile.batch};
+    const ThreadOperand b{{g.b, g.b_col, g.b_row, g.n, g.k}, b_map,     p.b_policy, g.b_batch,
+                          column_of(tile, work.place),       tile.batch};
+    produce_by_threads<kInput, kLoadA, kLoadB>(work.ring, at, a, b, s.first, s.last);
   }
 }
 
@@ -163,7 +187,7 @@ __device__ __forceinline__ void init_barriers(Shared& shared) {
   constexpr int kReaders = (kPingPong ? 1 : kConsumers) * (kClusterM + kClusterN - 1);
   static_assert(kStages < 32);
   if (threadIdx.x < kStages) {
-    barrier_init(&shared.full[threadIdx.x], 1);
+    barrier_init(&shared.full[threadIdx.x], kThreadsLoad ? kThreadArrivals<kLoadA, kLoadB> : 1);
     barrier_init(&shared.empty[threadIdx.x], kReaders);
   } else if (kSplit > 1 && threadIdx.x == 31) {
     Exchange{nullptr, &shared.drained, &shared.landed}.init();
@@ -187,8 +211,8 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
 
   if (threadIdx.x < 32) init_barriers(shared);
   if (threadIdx.x == 32) {
-    prefetch_map(&a_map);
-    prefetch_map(&b_map);
+    if (kLoadA == kBulk) prefetch_map(&a_map);
+    if (kLoadB == kBulk) prefetch_map(&b_map);
     if (kStore != kStoreDirect) prefetch_map(&d_map);
   }
   __syncwarp();
@@ -202,14 +226,18 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
   wait_for_previous_kernel();
   launch_next_kernel();
 
-  if (warpgroup == 0) {
+  if (warpgroup < kProducers) {
     if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();
-    if (threadIdx.x / 32 == 0 && elect_one()) run_producer(work, &a_map, &b_map, p);
+    if constexpr (kThreadsLoad) {
+      run_producer_threads(work, &a_map, &b_map, p);
+    } else if (threadIdx.x / 32 == 0 && elect_one()) {
+      run_producer(work, &a_map, &b_map, p);
+    }
     __syncwarp();
     if constexpr (kSplit > 1 && !kMulticast) cluster_wait();
   } else {
     if constexpr (kConsumers > 1) register_increase<kConsumerRegisters>();
-    run_consumer(work, warpgroup - 1, &d_map, buffers, shared, p);
+    run_consumer(work, warpgroup - kProducers, &d_map, buffers, shared, p);
   }
   if constexpr (kMulticast) {  // others may still arrive at our barriers
     cluster_arrive_relaxed();

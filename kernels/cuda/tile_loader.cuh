@@ -15,27 +15,41 @@ struct OperandView {
   int rows, k;
 };
 
-/// kBytes: what one copy moves: 16, 8 or 4 where base and strides are that aligned and the stride
-/// of the major dimension is 1; 0 takes any strides, through registers.
-template <int kType, int kMajor, int kBytes, int kRows, int kTileK, int kThreads>
+// How a loader moves elements, beside cp.async of 16, 8 or 4 bytes at a time, which takes a base
+// and strides that are that aligned and a stride of 1 along the major dimension. All three go
+// through registers.
+constexpr int kAnyStrides = 0;         // one by one
+constexpr int kAnyStridesAcross = -1;  // the same, a warp's lanes along the rows and not along K
+constexpr int kAnyAlignment = 1;  // stride of 1 along the major dimension: aligned vectors, shifted
+
+/// kMove: one of the above, or the bytes of one cp.async. kRoundTf32: f32 elements that go through
+/// registers are rounded for tensor cores that drop their low bits.
+template <int kType, int kMajor, int kMove, int kRows, int kTileK, int kThreads,
+          bool kRoundTf32 = false>
 class TileLoader {
   using Tile = SharedTile<kType, kMajor, kRows, kTileK>;
   static constexpr int kSize = Tile::kSize;
   static constexpr int kPerChunk = Tile::kPerChunk;
   static constexpr int kLineStep = kThreads / Tile::kChunks;
   static constexpr int kCopies = (Tile::kLines + kLineStep - 1) / kLineStep;  // chunks of a thread
+  static constexpr bool kThroughRegisters = kMove <= 1;
+  static constexpr bool kShifts = kMove == kAnyAlignment;
   static_assert(kThreads % Tile::kChunks == 0);
+  static_assert(kMove != kAnyStridesAcross || kMajor == kAlongK);
+  static_assert(!kRoundTf32 || kThroughRegisters);
 
  public:
+  TileLoader() = default;
   __device__ __forceinline__ TileLoader(const OperandView& x, int first_row, int first_k,
                                         int thread) {
     const bool along_k = kMajor == kAlongK;
-    const int chunk = thread % Tile::kChunks;
-    const int line = thread / Tile::kChunks;
+    constexpr bool kAcross = kMove == kAnyStridesAcross;
+    const int chunk = kAcross ? thread / kLineStep : thread % Tile::kChunks;
+    const int line = kAcross ? thread % kLineStep : thread / Tile::kChunks;
     const long long line_stride = along_k ? x.row_stride : x.k_stride;
     const long long first_line = (along_k ? first_row : first_k) + line;
     const long long first_element = (along_k ? first_k : first_row) + chunk * kPerChunk;
-    element_stride_ = kBytes != 0 ? 1 : along_k ? x.k_stride : x.row_stride;
+    element_stride_ = kMove > 0 ? 1 : along_k ? x.k_stride : x.row_stride;
     line_step_ = line_stride * kLineStep * kSize;
     advance_ = (along_k ? element_stride_ : x.k_stride) * kTileK * kSize;
     lines_left_ = static_cast<int>((along_k ? x.rows : x.k) - first_line);
@@ -55,11 +69,12 @@ class TileLoader {
     const int elements = min(max(kMajor == kAlongK ? k_left : elements_left_, 0), kPerChunk);
     const int lines = kMajor == kAlongK ? lines_left_ : k_left;
     const char* from = from_ + (count - 1) * advance_;
+    note(from, elements);
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       const int valid = i * kLineStep < lines ? elements : 0;
-      if constexpr (kBytes == 0) {
-        gather(fetched_[i], from, valid);
+      if constexpr (kThroughRegisters) {
+        fetch(fetched_[i], from, inside(i) ? valid : 0);
       } else if (inside(i)) {
         copy(shared + Tile::offset(line_ + i * kLineStep, chunk_), from, valid * kSize);
       }
@@ -71,18 +86,19 @@ class TileLoader {
   /// rows is made as a whole: rows past the end give outputs that are never stored.
   __device__ __forceinline__ void start(unsigned shared) {
     const char* from = from_;
+    const int elements = kMajor == kAlongK ? kPerChunk : min(elements_left_, kPerChunk);
+    note(from, elements);
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       const bool valid = kMajor == kAlongK ? i * kLineStep < lines_left_ : elements_left_ > 0;
-      if constexpr (kBytes == 0) {
-        const int rows = kMajor == kAlongK ? kPerChunk : min(elements_left_, kPerChunk);
-        gather(fetched_[i], from, valid ? rows : 0);
+      if constexpr (kThroughRegisters) {
+        fetch(fetched_[i], from, valid && inside(i) ? elements : 0);
       } else if (inside(i)) {
         const unsigned to = shared + Tile::offset(line_ + i * kLineStep, chunk_);
 #pragma unroll
-        for (int done = 0; done < 16; done += kBytes) {
+        for (int done = 0; done < 16; done += kMove) {
           const bool piece = kMajor == kAlongK || done / kSize < elements_left_;
-          copy_async_if<kBytes>(to + done, from + done, valid && piece);
+          copy_async_if<kMove>(to + done, from + done, valid && piece);
         }
       }
       from += line_step_;
@@ -92,11 +108,21 @@ class TileLoader {
 
   /// Puts what came through registers into the tile at `shared`.
   __device__ __forceinline__ void finish(unsigned shared) {
-    if constexpr (kBytes == 0) {
+    if constexpr (kThroughRegisters) {
 #pragma unroll
       for (int i = 0; i < kCopies; ++i) {
         if (!inside(i)) continue;
-        store_shared(shared + Tile::offset(line_ + i * kLineStep, chunk_), fetched_[i]);
+        Words<16> chunk;
+        if constexpr (kShifts) {
+          chunk = shifted(fetched_[i], first_byte_ + static_cast<unsigned>(i * line_step_));
+        } else {
+          chunk = fetched_[i];
+        }
+        if constexpr (kRoundTf32) {
+#pragma unroll
+          for (unsigned& word : chunk.w) word = to_tf32(word);
+        }
+        store_shared(shared + Tile::offset(line_ + i * kLineStep, chunk_), chunk);
       }
     }
   }
@@ -108,17 +134,66 @@ class TileLoader {
   }
 
   static __device__ __forceinline__ void copy(unsigned to, const char* from, int valid) {
-    if constexpr (kBytes == 16) {
+    if constexpr (kMove == 16) {
       copy_async<16>(to, from, valid);
     } else {
 #pragma unroll
-      for (int done = 0; done < 16; done += kBytes) {
-        copy_async<kBytes>(to + done, from + done, min(max(valid - done, 0), kBytes));
+      for (int done = 0; done < 16; done += kMove) {
+        copy_async<kMove>(to + done, from + done, min(max(valid - done, 0), kMove));
       }
     }
   }
 
-  __device__ __forceinline__ void gather(Words<16>& to, const char* from, int valid) const {
+  /// What shifted() must know of the chunks that are fetched from `from` on.
+  __device__ __forceinline__ void note(const char* from, int elements) {
+    if constexpr (kShifts) {
+      first_byte_ = static_cast<unsigned>(reinterpret_cast<unsigned long long>(from));
+      elements_ = elements;
+    }
+  }
+
+  /// The aligned vectors that the chunk lies in; those without a valid element are not read. (What
+  /// else an aligned vector with a valid element holds may always be read.)
+  static __device__ __forceinline__ void fetch(Words<32>& to, const char* from, int valid) {
+    const int shift = static_cast<int>(reinterpret_cast<unsigned long long>(from) & 15);
+    const char* aligned = from - shift;
+    Words<16> low{}, high{};
+    if (valid > 0) low = load_global<16>(aligned);
+    if (shift + valid * kSize > 16) high = load_global<16>(aligned + 16);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      to.w[i] = low.w[i];
+      to.w[i + 4] = high.w[i];
+    }
+  }
+
+  /// The 16 bytes that begin at `address` mod 16; zero from element `elements_` on.
+  __device__ __forceinline__ Words<16> shifted(const Words<32>& from, unsigned address) const {
+    Words<32> x = from;
+    const bool eight = (address & 8) != 0;
+    const bool four = (address & 4) != 0;
+    const unsigned bits = (address & 3) * 8;
+#pragma unroll
+    for (int i = 0; i < 6; ++i) x.w[i] = eight ? x.w[i + 2] : x.w[i];
+#pragma unroll
+    for (int i = 0; i < 5; ++i) x.w[i] = four ? x.w[i + 1] : x.w[i];
+    Words<16> to;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      to.w[i] = kSize == 4 ? x.w[i] : __funnelshift_r(x.w[i], x.w[i + 1], bits);
+    }
+    if (elements_ < kPerChunk) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int bytes = elements_ * kSize - 4 * i;
+        if (bytes < 4) to.w[i] = bytes > 0 ? to.w[i] & 0xffffu : 0;
+      }
+    }
+    return to;
+  }
+
+  /// Element by element, to wherever they lie.
+  __device__ __forceinline__ void fetch(Words<16>& to, const char* from, int valid) const {
     const long long stride = element_stride_ * kSize;
     if constexpr (kSize == 4) {
 #pragma unroll
@@ -141,7 +216,9 @@ class TileLoader {
   long long line_step_, advance_, element_stride_;
   int line_, chunk_;
   int lines_left_, elements_left_;  // from this thread's first chunk of the first k-tile on
-  Words<16> fetched_[kBytes == 0 ? kCopies : 1];
+  unsigned first_byte_;  // of the chunks on their way: its address, and their valid elements
+  int elements_;
+  Words<kShifts ? 32 : 16> fetched_[kThroughRegisters ? kCopies : 1];
 };
 
 }  // namespace gemwright_device

@@ -10,7 +10,10 @@ namespace {
 constexpr double kClock = 1.81e9;        // between power-bound and cool
 constexpr double kFlopsPerClock = 4096;  // of one SM, 16-bit
 constexpr double kMathEfficiency = 0.914;
-constexpr double kBytesIntoSm = 64;   // a clock, from L2 and multicast together
+constexpr double kBytesIntoSm = 64;  // a clock, from L2 and multicast together
+// Clocks that threads take for 128 bytes of a stage, 16 bytes or one element of 2 at a time.
+constexpr double kVectorClocks = 5;
+constexpr double kElementClocks = 16;
 constexpr double kSustained = 0.716;  // of the data sheet's peak: power bounds long products
 // From the end of the kernel before to the first product, and the last store: launch, barriers,
 // descriptors, latency.
@@ -35,6 +38,18 @@ double clusters_at_a_time(int cluster, int multiprocessors) {
   return std::floor(usable / cluster);
 }
 
+// Clocks for one row of a stage (128 bytes).
+double row_clocks(Ingest ingest, int element_bytes) {
+  switch (ingest) {
+    case Ingest::vectors:
+      return kVectorClocks;
+    case Ingest::elements:
+      return kElementClocks * 2 / element_bytes;
+    default:
+      return 128 / kBytesIntoSm;
+  }
+}
+
 double power(double x, double n) {
   return std::exp2(n * std::log2(x));
 }
@@ -57,7 +72,8 @@ Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
   const double rate = kFlopsPerClock * 2 / w.input_bytes;
   const double flops = 2.0 * w.tile_m * w.tile_n * 128.0 / w.input_bytes;
   const double math = flops / (rate * kMathEfficiency);
-  const double load = 128.0 * (w.tile_m + w.tile_n) / kBytesIntoSm;
+  const double load = w.tile_m * row_clocks(w.ingest_a, w.input_bytes) +
+                      w.tile_n * row_clocks(w.ingest_b, w.input_bytes);
   const double step = std::max(math, load);
 
   const bool streams = w.stream_k && waves != std::floor(waves);

@@ -8,6 +8,10 @@
 
 namespace gemwright::model {
 
+/// How an input comes into shared memory: by bulk copies, or by threads that read 16 bytes or one
+/// element at a time.
+enum class Ingest : std::uint8_t { bulk, vectors, elements };
+
 /// Sizes are of the product as the kernel sees it (M and N exchanged where it computes the
 /// transpose); the rest is the setting's.
 struct HopperWork {
@@ -19,6 +23,7 @@ struct HopperWork {
   bool stream_k = false;
   int consumers = 2;
   bool ping_pong = false;
+  Ingest ingest_a = Ingest::bulk, ingest_b = Ingest::bulk;
 };
 
 /// Tens of nanoseconds.

@@ -5,12 +5,14 @@
 
 #include <set>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 namespace gemwright {
 namespace {
 
+using cuda_hopper::Load;
 using cuda_hopper::Setting;
 
 const CudaFamily& family() {
@@ -31,24 +33,45 @@ TEST(CudaHopper, RefusesWithReasons) {
   EXPECT_NE(family().refuse(p, Device::parse("a100")).value_or("").find("sm_80"),
             std::string::npos);
 
-  Problem pitch = p;
-  pitch.b.col_stride = 516;
-  EXPECT_NE(refusal(pitch).find("pitch of B is 1032"), std::string::npos);
-  Problem aligned = p;
-  aligned.a.alignment = 2;
-  EXPECT_NE(refusal(aligned).find("aligned to 2"), std::string::npos);
-  Problem strided = p;
-  strided.a.row_stride = 1024;
-  strided.a.col_stride = 2;
-  EXPECT_NE(refusal(strided).find("contiguous"), std::string::npos);
-
   Problem full = Problem::linear(256, 512, 512, DataType::f32);
   EXPECT_NE(refusal(full).find("allow_tf32"), std::string::npos);
   full.allow_tf32 = true;
   EXPECT_EQ(refusal(full), "");
-  Problem m_major = Problem::mm(256, 512, 512, DataType::f32);
-  m_major.allow_tf32 = true;
-  EXPECT_NE(refusal(m_major).find("along K"), std::string::npos);
+}
+
+// How A and B come into shared memory.
+std::pair<Load, Load> loads(const Problem& problem) {
+  EXPECT_EQ(refusal(problem), "");
+  const auto view = cuda_hopper::view_of(canonical(problem).problem, false);
+  return {view.load_a, view.load_b};
+}
+
+TEST(CudaHopper, LoadsByThreadsWhatBulkCopiesCannotTake) {
+  const Problem p = Problem::linear(256, 512, 512, DataType::bf16);
+  EXPECT_EQ(loads(p), std::pair(Load::bulk, Load::bulk));
+
+  Problem pitch = p;
+  pitch.b.col_stride = 516;
+  EXPECT_EQ(loads(pitch), std::pair(Load::bulk, Load::shifted));
+  Problem pointer = p;
+  pointer.a.alignment = 2;
+  EXPECT_EQ(loads(pointer), std::pair(Load::shifted, Load::bulk));
+  Problem broadcast = p;
+  broadcast.a.row_stride = 0;
+  EXPECT_EQ(loads(broadcast), std::pair(Load::shifted, Load::bulk));
+  Problem strided = p;
+  strided.a.row_stride = 1024;
+  strided.a.col_stride = 2;
+  EXPECT_EQ(loads(strided), std::pair(Load::gathered, Load::bulk));
+
+  Problem odd_rows = Problem::mm(256, 513, 512, DataType::bf16);
+  odd_rows.d.alignment = 2;
+  EXPECT_EQ(loads(odd_rows), std::pair(Load::bulk, Load::shifted));
+  EXPECT_TRUE(cuda_hopper::view_of(odd_rows, false).b_major_n);
+  Problem rounded = Problem::mm(256, 512, 512, DataType::f32);
+  rounded.allow_tf32 = true;
+  EXPECT_EQ(loads(rounded), std::pair(Load::bulk, Load::across));
+  EXPECT_FALSE(cuda_hopper::view_of(rounded, false).b_major_n);
 }
 
 TEST(CudaHopper, TakesWhatHasNoPitch) {

@@ -91,5 +91,42 @@ TEST_F(Hopper, FewRowsSwapped) {
   expect_right(Problem::linear(80, 1152, 1160, DataType::bf16), Fill::normal);
 }
 
+// What bulk copies cannot take, with tails along M, N and K, and several tiles for some CTAs.
+
+TEST_F(Hopper, OddPitchesAndPointers) {
+  Problem p = Problem::linear(392, 1160, 331, DataType::bf16);
+  p.a.alignment = p.b.alignment = size_bytes(p.a.type);
+  expect_right(p, Fill::normal);
+}
+
+TEST_F(Hopper, OddRowsTransposed) {
+  Problem p = Problem::mm(393, 1163, 330, DataType::f16);
+  p.a = {.type = p.a.type, .row_stride = 1, .col_stride = 393, .alignment = 2};
+  p.b.alignment = p.d.alignment = 2;
+  expect_right(p, Fill::normal);
+}
+
+TEST_F(Hopper, BroadcastRowsBesideInfinities) {
+  Problem p = Problem::linear(200, 520, 203, DataType::bf16);
+  p.a.row_stride = 0;
+  p.b.alignment = 2;
+  expect_right(p, Fill::special);
+}
+
+TEST_F(Hopper, NoUnitStrides) {
+  Problem p = Problem::mm(200, 520, 203, DataType::f16);
+  p.a = {.type = p.a.type, .row_stride = 2, .col_stride = 400, .alignment = 2};
+  p.b = {.type = p.b.type, .row_stride = 3, .col_stride = 700, .alignment = 2};
+  expect_right(p, Fill::normal);
+}
+
+TEST_F(Hopper, TransposedTf32) {
+  Problem p = Problem::mm(200, 519, 203, DataType::f32);
+  p.a = {.type = p.a.type, .row_stride = 1, .col_stride = 200, .alignment = 4};
+  p.b.alignment = p.d.alignment = 4;
+  p.allow_tf32 = true;
+  expect_right(p, Fill::normal);
+}
+
 }  // namespace
 }  // namespace gemwright::test

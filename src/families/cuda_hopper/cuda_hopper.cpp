@@ -15,42 +15,21 @@ namespace {
 
 using namespace cuda_hopper;
 
-// What the bulk copy engine cannot take of an input; `rows` is M of A or N of B.
-std::optional<std::string> refuse_input(const char* name, const Operand& x, std::int64_t rows,
-                                        std::int64_t k, std::int64_t row_stride,
-                                        std::int64_t k_stride, std::int64_t batch) {
-  const int size = size_bytes(x.type);
-  if (k_stride != 1 && row_stride != 1) {
-    return fmt::format("neither dimension of {} is contiguous (strides {} and {})", name,
-                       x.row_stride, x.col_stride);
+model::Ingest ingest(Load load) {
+  switch (load) {
+    case Load::bulk:
+      return model::Ingest::bulk;
+    case Load::shifted:
+      return model::Ingest::vectors;
+    default:
+      return model::Ingest::elements;
   }
-  if (k_stride != 1 && x.type == DataType::f32) {
-    return fmt::format("tf32 needs {} contiguous along K; its stride there is {}", name, k_stride);
-  }
-  if (x.alignment % 16 != 0) {
-    return fmt::format("{} is promised to be aligned to {} bytes only; bulk copies need 16", name,
-                       x.alignment);
-  }
-  const std::int64_t pitch = k_stride == 1 ? row_stride : k_stride;
-  const bool pitch_used = (k_stride == 1 ? rows : k) > 1;
-  if (pitch_used && (pitch == 0 || pitch * size % 16 != 0)) {
-    return fmt::format("the pitch of {} is {} bytes; bulk copies need a multiple of 16", name,
-                       pitch * size);
-  }
-  if (batch > 1 && x.batch_stride * size % 16 != 0) {
-    return fmt::format("the batch stride of {} is {} bytes; bulk copies need a multiple of 16",
-                       name, x.batch_stride * size);
-  }
-  if (std::max(pitch_used ? pitch : 0, batch > 1 ? x.batch_stride : 0) * size >= (1LL << 40)) {
-    return fmt::format("a stride of {} is 2^40 bytes or more", name);
-  }
-  return std::nullopt;
 }
 
 class CudaHopper final : public CudaFamily {
  public:
   std::string_view name() const override { return "cuda_hopper"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
 
   std::optional<std::string> refuse(const Problem& p, const Device& device) const override {
     const int sm = device.profile().cuda.sm;
@@ -62,12 +41,6 @@ class CudaHopper final : public CudaFamily {
     }
     if (p.a.type == DataType::f32 && !p.allow_tf32) {
       return "fp32 inputs are multiplied as tf32 only: set allow_tf32 if that is precise enough";
-    }
-    if (auto reason = refuse_input("A", p.a, p.m, p.k, p.a.row_stride, p.a.col_stride, p.batch)) {
-      return reason;
-    }
-    if (auto reason = refuse_input("B", p.b, p.n, p.k, p.b.col_stride, p.b.row_stride, p.batch)) {
-      return reason;
     }
     // The smallest tile decides whether tile numbers fit.
     constexpr double kLeast = 64.0 * 64.0;
@@ -94,6 +67,7 @@ class CudaHopper final : public CudaFamily {
                 std::span<Estimate> estimates) const override {
     for (std::size_t i = 0; i < configurations.size(); ++i) {
       const Setting s = setting_of(configurations[i]);
+      const View view = view_of(problem, s.swap);
       estimates[i] = model::hopper_cost({.m = s.swap ? problem.n : problem.m,
                                          .n = s.swap ? problem.m : problem.n,
                                          .k = problem.k,
@@ -108,7 +82,9 @@ class CudaHopper final : public CudaFamily {
                                          .split = s.split,
                                          .stream_k = s.stream_k,
                                          .consumers = s.consumers(),
-                                         .ping_pong = s.ping_pong},
+                                         .ping_pong = s.ping_pong,
+                                         .ingest_a = ingest(view.load_a),
+                                         .ingest_b = ingest(view.load_b)},
                                         device.profile().cuda);
     }
   }
@@ -135,7 +111,8 @@ class CudaHopper final : public CudaFamily {
                             s.tile_m, s.tile_n, s.stages, s.split);
     preamble += fmt::format("constexpr int kClusterM = {}, kClusterN = {}, kConsumers = {};\n",
                             s.cluster_m, s.cluster_n, s.consumers());
-    preamble += fmt::format("constexpr int kBuffers = {};\n", kBuffers);
+    preamble += fmt::format("constexpr int kBuffers = {}, kLoadA = {}, kLoadB = {};\n", kBuffers,
+                            static_cast<int>(view.load_a), static_cast<int>(view.load_b));
     preamble += fmt::format(
         "constexpr bool kPingPong = {}, kStreamK = {}, kHasC = {}, kAMajorM = {}, kBMajorN = {};\n"
         "}}\n",

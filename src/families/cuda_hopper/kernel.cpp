@@ -3,6 +3,7 @@
 #include "cuda/hopper_params.cuh"
 #include "device/cuda/launch.hpp"
 #include "device/profile.hpp"
+#include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/layout.hpp"
 
 #include <algorithm>
@@ -89,7 +90,7 @@ class HopperKernel final : public Kernel {
         setting_(setting_of(configuration)),
         source_(family.source(problem, device, configuration)) {
     const View view = view_of(problem, setting_.swap);
-    shape_.threads = static_cast<unsigned>(setting_.threads());
+    shape_.threads = static_cast<unsigned>(threads(setting_, view));
     shape_.shared_bytes = static_cast<unsigned>(shared_bytes(setting_, view));
     shape_.cluster[0] = static_cast<unsigned>(setting_.cluster());
     const compile::Compiled compiled = compile::compile(source_);
@@ -122,11 +123,15 @@ class HopperKernel final : public Kernel {
       // Nothing is loaded, and there may be nothing to load from, but descriptors want an address.
       mapped.a = mapped.b = aligned_below(mapped.d);
     }
-    cuda::TensorMap a = input(p, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride,
-                              setting_.tile_m, setting_.cluster_n, mapped.a);
-    cuda::TensorMap b = input(p, p.b, view.b_major_n, p.n, p.b.col_stride, p.b.row_stride,
-                              setting_.tile_n, setting_.cluster_m, mapped.b);
-    cuda::TensorMap d{};  // stays empty where the kernel stores without
+    cuda::TensorMap a{}, b{}, d{};  // stay empty where the kernel does without
+    if (view.load_a == Load::bulk) {
+      a = input(p, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride, setting_.tile_m,
+                setting_.cluster_n, mapped.a);
+    }
+    if (view.load_b == Load::bulk) {
+      b = input(p, p.b, view.b_major_n, p.n, p.b.col_stride, p.b.row_stride, setting_.tile_n,
+                setting_.cluster_m, mapped.b);
+    }
     if (view.store != Store::direct) d = output(view, mapped.d);
     HopperParams params = parameters(view.problem, mapped, workspace);
     cuda::LaunchShape shape = shape_;
@@ -196,29 +201,17 @@ class HopperKernel final : public Kernel {
 
   HopperParams parameters(const Problem& p, const Operands& operands, void* workspace) const {
     HopperParams params{};
-    auto& q = params.gemm;
-    q.a = operands.a, q.b = operands.b, q.c = operands.c, q.d = operands.d;
-    q.bias = operands.bias;
-    q.a_batch = p.a.batch_stride, q.b_batch = p.b.batch_stride;
-    q.d_row = p.d.row_stride, q.d_col = p.d.col_stride, q.d_batch = p.d.batch_stride;
-    if (p.c) q.c_row = p.c->row_stride, q.c_col = p.c->col_stride, q.c_batch = p.c->batch_stride;
-    q.m = static_cast<int>(p.m), q.n = static_cast<int>(p.n), q.k = static_cast<int>(p.k);
-    q.batch = static_cast<int>(p.batch);
-    q.alpha = p.alpha, q.beta = p.beta;
-    q.group = setting_.group;
+    const auto [streamed, share] = stream(p);
+    params.gemm = gemm_params(p, operands, streamed > 0 ? workspace : nullptr);
+    params.gemm.group = setting_.group;
     params.tiles_m = static_cast<int>(tiles_of(p.m, setting_.tile_m * setting_.cluster_m));
     params.tiles_n = static_cast<int>(tiles_of(p.n, setting_.tile_n * setting_.cluster_n));
     params.along_n = setting_.along_n ? 1 : 0;
     // What one or two columns of tiles read, at about the same time, need not stay in L2.
     params.a_policy = params.tiles_n <= 2 ? kEvictFirst : kEvictNormal;
     params.b_policy = params.tiles_m <= 2 ? kEvictFirst : kEvictNormal;
-    const auto [streamed, share] = stream(p);
     params.streamed = streamed;
     params.share = share;
-    if (streamed > 0) {
-      q.counters = static_cast<unsigned*>(workspace);
-      q.workspace = static_cast<char*>(workspace) + gemwright_device::kCounterBytes;
-    }
     return params;
   }
 

@@ -9,6 +9,34 @@
 namespace gemwright::cuda_hopper {
 namespace {
 
+using cuda_layout::Input;
+
+// Bulk copies want 16-byte multiples for the base and every stride but the contiguous dimension's,
+// strides below 2^40 bytes, and tf32 contiguous along K: wgmma transposes 16-bit types only.
+bool bulk_load(const Input& x) {
+  const int size = size_bytes(x.type);
+  const bool along_k = x.k_stride == 1;
+  if (!along_k && (x.row_stride != 1 || x.type == DataType::f32)) return false;
+  const auto fits = [&](std::int64_t stride) {
+    return stride * size % 16 == 0 && stride * size < (std::int64_t{1} << 40);
+  };
+  const std::int64_t pitch = along_k ? x.row_stride : x.k_stride;
+  const bool pitch_used = (along_k ? x.rows : x.k) > 1;
+  return x.alignment % 16 == 0 && (!pitch_used || (pitch > 0 && fits(pitch))) &&
+         (x.batch <= 1 || fits(x.batch_stride));
+}
+
+Load load_of(const Input& x) {
+  if (bulk_load(x)) return Load::bulk;
+  if (x.k_stride == 1 || (x.row_stride == 1 && x.type != DataType::f32)) return Load::shifted;
+  return x.row_stride < x.k_stride ? Load::across : Load::gathered;
+}
+
+// What threads gather they put down K-major.
+bool major_rows(const Input& x, Load load) {
+  return (load == Load::bulk || load == Load::shifted) && x.k_stride != 1;
+}
+
 // Bulk copies want 16-byte multiples for the base and every stride; that of a dimension of size 1
 // is never used.
 bool bulk_store(const Operand& d, std::int64_t contiguous, std::int64_t other,
@@ -59,14 +87,22 @@ std::string name_of(const Setting& s) {
 View view_of(const Problem& problem, bool swap) {
   View view{.problem = swap ? cuda_layout::transposed(problem) : problem};
   const Problem& p = view.problem;
-  view.a_major_m = p.a.col_stride != 1;
-  view.b_major_n = p.b.row_stride != 1;
+  const Input a = cuda_layout::input_a(p);
+  const Input b = cuda_layout::input_b(p);
+  view.load_a = load_of(a);
+  view.load_b = load_of(b);
+  view.a_major_m = major_rows(a, view.load_a);
+  view.b_major_n = major_rows(b, view.load_b);
   if (bulk_store(p.d, p.d.col_stride, p.d.row_stride, p.m, p.batch)) {
     view.store = Store::rows;
   } else if (bulk_store(p.d, p.d.row_stride, p.d.col_stride, p.n, p.batch)) {
     view.store = Store::columns;
   }
   return view;
+}
+
+int threads(const Setting& setting, const View& view) {
+  return 128 * ((view.threads_load() ? 2 : 1) + setting.consumers());
 }
 
 int chunk_columns(DataType type, int width, bool exact) {

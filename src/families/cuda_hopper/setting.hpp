@@ -28,7 +28,6 @@ struct Setting {
   bool operator==(const Setting&) const = default;
 
   int consumers() const { return ping_pong ? 2 : tile_m == 64 ? 1 : tile_m == 192 ? 3 : 2; }
-  int threads() const { return 128 * (1 + consumers()); }
   int cluster() const { return cluster_m * cluster_n * split; }
   int columns_stored() const { return tile_n / split; }
   /// Accumulator registers of a consumer thread.
@@ -43,14 +42,24 @@ std::string name_of(const Setting& setting);
 /// How D is stored; the numbers are those of kernels/cuda/epilogue_wgmma.cuh.
 enum class Store : int { direct = 0, rows = 1, columns = 2 };
 
+/// How an input is brought into shared memory: by bulk copies, or else by threads; the numbers are
+/// those of kernels/cuda/thread_producer.cuh and tile_loader.cuh.
+enum class Load : int { bulk = -2, across = -1, gathered = 0, shifted = 1 };
+
 /// The problem as the kernel sees it (transposed where the setting says so).
 struct View {
   Problem problem;
-  bool a_major_m = false;
+  Load load_a = Load::bulk;
+  Load load_b = Load::bulk;
+  bool a_major_m = false;  // in shared memory
   bool b_major_n = false;
   Store store = Store::direct;
+
+  bool threads_load() const { return load_a != Load::bulk || load_b != Load::bulk; }
 };
 View view_of(const Problem& problem, bool swap);
+
+int threads(const Setting& setting, const View& view);
 
 /// Chunks of D that a consumer keeps in shared memory: one fills while the other is copied out.
 inline constexpr int kBuffers = 2;
