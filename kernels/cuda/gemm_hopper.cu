@@ -49,16 +49,17 @@ static_assert(!kThreadsLoad || (kClusterM * kClusterN == 1 && kConsumers <= 2),
               "threads load for their own CTA");
 static_assert(kSplit == 1 || !kStreamK, "K is split in one way");
 static_assert(kSplit == 1 || !kPingPong, "parts of K are summed by CTAs of one tile");
-static_assert(kSplit == 1 || kTileM * kTileN * 4 <= kStages * GemmRing::kStageBytes,
-              "partial sums are exchanged in the ring");
 
 using Exchange = SplitExchange<kConsumers, kBlocks, kTileN, kSplit, kClusterM, kClusterN>;
+
+constexpr int kExchangeBytes = kSplit > 1 ? Exchange::kBytes : 0;
 
 struct Shared {
   Barrier full[kStages];
   Barrier empty[kStages];
-  Barrier drained, landed;  // of the exchange
+  Barrier landed;  // of the exchange
   unsigned flags[kConsumers];
+  int first;  // tile
 };
 
 /// Registers of the producer and the consumers: 65536 in all, multiples of 8.
@@ -82,15 +83,27 @@ __device__ __forceinline__ int column_of(const HopperTile& tile, const ClusterPl
   return (tile.n * kClusterN + place.n) * kTileN;
 }
 
+/// By one warp. `start` is called once the first tile's place is known: working that out, cold,
+/// takes as long as the barriers do.
+template <typename Start>
 __device__ __forceinline__ void run_producer(const Work& work, const TensorMap* a_map,
-                                             const TensorMap* b_map, const HopperParams& p) {
-  RingPosition<kStages> at;
+                                             const TensorMap* b_map, const HopperParams& p,
+                                             int* first, Start start) {
   GemmSegments segments(p, work.cluster, work.clusters, work.first, work.last);
-  for (Segment s; segments.next(s);) {
-    const HopperTile tile = hopper_tile_at(s.tile, p);
+  Segment s{};
+  bool more = segments.next(s);
+  HopperTile tile = hopper_tile_at(s.tile, p);
+  // Nobody reads it, but what is stored cannot be put off until after the barrier.
+  store_shared(shared_address(first), tile.m ^ tile.n ^ tile.batch);
+  start();
+  if (!elect_one()) return;
+  RingPosition<kStages> at;
+  while (more) {
     produce(work.ring, at, a_map, b_map, work.place, row_of(tile, work.place),
-            column_of(tile, work.place), p.gemm.a_batch == 0 ? 0 : tile.batch,
-            p.gemm.b_batch == 0 ? 0 : tile.batch, s.first, s.last, p.a_policy, p.b_policy);
+            column_of(tile, work.place), tile.batch * p.a_batches, tile.batch * p.b_batches,
+            s.first, s.last, p.a_policy, p.b_policy);
+    more = segments.next(s);
+    tile = hopper_tile_at(s.tile, p);
   }
 }
 
@@ -112,7 +125,8 @@ __device__ __forceinline__ void run_producer_threads(const Work& work, const Ten
 }
 
 __device__ __forceinline__ void run_consumer(const Work& work, int consumer, const TensorMap* d_map,
-                                             char* buffers, Shared& shared, const HopperParams& p) {
+                                             char* buffers, char* exchanged, Shared& shared,
+                                             const HopperParams& p) {
   const int part = kPingPong ? 0 : consumer;
   RingPosition<kStages> at;
   GemmEpilogue epilogue{p.gemm, d_map, buffers + consumer * kBufferBytes, 1 + consumer};
@@ -150,7 +164,7 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
     const int n = column_of(tile, work.place);
     if constexpr (kSplit > 1) {
       float sum[kBlocks][kColumnsEach / 2];
-      const Exchange exchange{work.ring.data, &shared.drained, &shared.landed};
+      const Exchange exchange{exchanged, &shared.landed};
       exchange.run(acc, consumer, work.place, sum);
 #pragma unroll
       for (int i = 0; i < kBlocks; ++i) {
@@ -182,16 +196,15 @@ __device__ __forceinline__ Work begin(const HopperParams& p, char* data, Shared&
   return work;
 }
 
-/// By one warp, a stage a lane: one after the other they would hold up every CTA's start.
+/// By one thread: a lane each would be a loop over the lanes, with a fence in every round.
 __device__ __forceinline__ void init_barriers(Shared& shared) {
   constexpr int kReaders = (kPingPong ? 1 : kConsumers) * (kClusterM + kClusterN - 1);
-  static_assert(kStages < 32);
-  if (threadIdx.x < kStages) {
-    barrier_init(&shared.full[threadIdx.x], kThreadsLoad ? kThreadArrivals<kLoadA, kLoadB> : 1);
-    barrier_init(&shared.empty[threadIdx.x], kReaders);
-  } else if (kSplit > 1 && threadIdx.x == 31) {
-    Exchange{nullptr, &shared.drained, &shared.landed}.init();
+#pragma unroll
+  for (int i = 0; i < kStages; ++i) {
+    barrier_init(&shared.full[i], kThreadsLoad ? kThreadArrivals<kLoadA, kLoadB> : 1);
+    barrier_init(&shared.empty[i], kReaders);
   }
+  if constexpr (kSplit > 1) Exchange{nullptr, &shared.landed}.init();
   fence_barrier_init();
 }
 
@@ -205,39 +218,48 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
   using namespace gemwright_device;
   extern __shared__ __align__(1024) char memory[];
   char* buffers = memory + kStages * GemmRing::kStageBytes;
-  auto& shared = *reinterpret_cast<Shared*>(buffers + kConsumers * kBufferBytes);
-  const int warpgroup = uniform(threadIdx.x / 128);
+  char* exchanged = buffers + kConsumers * kBufferBytes;
+  auto& shared = *reinterpret_cast<Shared*>(exchanged + kExchangeBytes);
+  const int warp = uniform(threadIdx.x / 32);
+  const int warpgroup = warp / 4;
   const Work work = begin(p, memory, shared);
 
-  if (threadIdx.x < 32) init_barriers(shared);
-  if (threadIdx.x == 32) {
-    if (kLoadA == kBulk) prefetch_map(&a_map);
-    if (kLoadB == kBulk) prefetch_map(&b_map);
-    if (kStore != kStoreDirect) prefetch_map(&d_map);
-  }
+  if (warp == 0 && elect_one()) init_barriers(shared);
   __syncwarp();
-  // Loads that stay in the CTA need not wait for the others of the cluster to be there.
   if constexpr (kClusterSize > 1) cluster_arrive_relaxed();
-  if constexpr (kMulticast) {
-    cluster_wait();
-  } else {
-    __syncthreads();
-  }
-  wait_for_previous_kernel();
-  launch_next_kernel();
+  const auto start = [&] {
+    // Loads that stay in the CTA need not wait for the others of the cluster to be there.
+    if constexpr (kMulticast) {
+      cluster_wait();
+    } else {
+      named_barrier(0, kThreads);
+    }
+    wait_for_previous_kernel();
+    launch_next_kernel();
+  };
 
   if (warpgroup < kProducers) {
     if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();
+    if (warp == 1 && elect_one()) {
+      if (kLoadA == kBulk) prefetch_map(&a_map);
+      if (kLoadB == kBulk) prefetch_map(&b_map);
+      if (kStore != kStoreDirect) prefetch_map(&d_map);
+    }
+    __syncwarp();
     if constexpr (kThreadsLoad) {
+      start();
       run_producer_threads(work, &a_map, &b_map, p);
-    } else if (threadIdx.x / 32 == 0 && elect_one()) {
-      run_producer(work, &a_map, &b_map, p);
+    } else if (warp == 1) {
+      run_producer(work, &a_map, &b_map, p, &shared.first, start);
+    } else {
+      start();
     }
     __syncwarp();
     if constexpr (kSplit > 1 && !kMulticast) cluster_wait();
   } else {
     if constexpr (kConsumers > 1) register_increase<kConsumerRegisters>();
-    run_consumer(work, warpgroup - kProducers, &d_map, buffers, shared, p);
+    start();
+    run_consumer(work, warpgroup - kProducers, &d_map, buffers, exchanged, shared, p);
   }
   if constexpr (kMulticast) {  // others may still arrive at our barriers
     cluster_arrive_relaxed();

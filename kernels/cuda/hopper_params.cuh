@@ -5,14 +5,25 @@
 
 namespace gemwright_device {
 
+/// Division by d > 0 of what is below 2^31: multiply, then shift by 31 + l, where 2^(l-1) < d <=
+/// 2^l and multiplier = floor(2^(31+l) / d) + 1. A division costs a kernel's start a few hundred
+/// clocks.
+struct Divisor {
+  unsigned multiplier, shift;
+};
+
 struct HopperParams {
   GemmParams gemm;
   unsigned long long a_policy, b_policy;  // L2 policies of the copies
   int tiles_m, tiles_n;                   // in tiles of a whole cluster
   int along_n;                            // tiles run along n inside a group, else along m
-  int streamed;  // tiles whose k-blocks are dealt out evenly (stream-K), the first ones
-  int share;     // k-blocks of those that each cluster takes
-  int padding;
+  int a_batches, b_batches;               // 0: all entries of the batch share the operand; else 1
+  int streamed;      // tiles whose k-blocks are dealt out evenly (stream-K), the first ones
+  int share;         // k-blocks of those that each cluster takes
+  Divisor by_tiles;  // tiles of a batch entry
+  Divisor by_group;  // tiles of a whole group
+  Divisor by_size, by_last_size;  // rows (or columns) of tiles in a group, and in the last one
+  int last_group;                 // number of the group that may be smaller
 };
 
 }  // namespace gemwright_device

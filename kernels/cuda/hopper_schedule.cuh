@@ -10,23 +10,28 @@ struct HopperTile {
   int m, n, batch;  // m and n in tiles of a whole cluster
 };
 
+__device__ __forceinline__ int divide(int x, Divisor by) {
+  return static_cast<int>(
+      (static_cast<unsigned long long>(static_cast<unsigned>(x)) * by.multiplier) >> by.shift);
+}
+
 /// Tile number `index`: groups of `group` rows (or columns) of tiles, run through across the group
 /// first, so that the CTAs at work share both operands in L2.
 __device__ __forceinline__ HopperTile hopper_tile_at(int index, const HopperParams& p) {
   int batch = 0;
   int rest = index;
   if (p.gemm.batch > 1) {
-    const int tiles = p.tiles_m * p.tiles_n;
-    batch = index / tiles;
-    rest -= batch * tiles;
+    batch = divide(index, p.by_tiles);
+    rest -= batch * (p.tiles_m * p.tiles_n);
   }
   const int across = p.along_n ? p.tiles_n : p.tiles_m;
   const int down = p.along_n ? p.tiles_m : p.tiles_n;
-  const int group = rest / (p.gemm.group * down);
+  const int group = divide(rest, p.by_group);
   const int first = group * p.gemm.group;
-  const int size = min(p.gemm.group, across - first);
+  const bool last = group == p.last_group;
+  const int size = last ? across - first : p.gemm.group;
   const int inside = rest - first * down;
-  const int i = inside / size;
+  const int i = divide(inside, last ? p.by_last_size : p.by_size);
   const int j = first + inside - i * size;
   return p.along_n ? HopperTile{i, j, batch} : HopperTile{j, i, batch};
 }

@@ -56,6 +56,10 @@ __device__ __forceinline__ void store_shared(unsigned address, const Words<16>& 
                : "memory");
 }
 
+__device__ __forceinline__ void store_shared(unsigned address, int x) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(x) : "memory");
+}
+
 __device__ __forceinline__ unsigned load_shared(unsigned address) {
   unsigned x;
   asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x) : "r"(address));

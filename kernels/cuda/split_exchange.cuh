@@ -6,24 +6,22 @@
 namespace gemwright_device {
 
 /// Of a tile whose consumers hold Blocks x 64 rows and Columns columns each: every one of the Split
-/// CTAs sends each of the others the columns that those will store, into rings that nobody reads
-/// any more, and adds what it gets in the order of the parts.
+/// CTAs sends each of the others the columns that those will store, into a buffer kept for that,
+/// and adds what it gets in the order of the parts. (The ring would do as a buffer, but the others'
+/// may not be drained yet: asking takes 600 clocks.)
 template <int Consumers, int Blocks, int Columns, int Split, int ClusterM, int ClusterN>
 struct SplitExchange {
   static constexpr int kEach =
       Columns / Split / 8;  // vectors of four that a thread stores, a block
   static constexpr bool kMulticast = ClusterM * ClusterN > 1;
 
-  char* ring;
-  Barrier* drained;  // the others' consumers have read the last of their rings
-  Barrier* landed;   // the others' sums are here
+  char* buffer;     // kBytes, aligned to 16
+  Barrier* landed;  // the others' sums are here
 
-  /// Bytes that arrive, and arrivals that `drained` waits for.
+  /// Bytes that arrive.
   static constexpr int kBytes = (Split - 1) * Consumers * Blocks * 64 * (Columns / Split) * 4;
-  static constexpr int kDrains = Consumers * (Split - 1);
 
   __device__ __forceinline__ void init() const {
-    barrier_init(drained, kDrains);
     barrier_init(landed, 1);
     barrier_arrive_expect(landed, kBytes);
   }
@@ -32,12 +30,7 @@ struct SplitExchange {
   __device__ __forceinline__ void run(const float (&acc)[Blocks][Columns / 2], int consumer,
                                       const ClusterPlace& place,
                                       float (&sum)[Blocks][Columns / Split / 2]) const {
-    const int thread = threadIdx.x % 128;
     if constexpr (!kMulticast) cluster_wait();  // for the others' barriers to be initialised
-    if (thread < Split && thread != place.split) {
-      barrier_arrive_remote(drained, rank(place, thread));
-    }
-    barrier_wait(drained, 0);
     send(acc, consumer, place);
     barrier_wait(landed, 0);
     add(acc, consumer, place, sum);
@@ -48,9 +41,11 @@ struct SplitExchange {
     return static_cast<unsigned>(place.m + (place.n + split * ClusterN) * ClusterM);
   }
 
-  __device__ __forceinline__ char* slot(int from, int consumer, int block, int j) const {
-    const int vector = ((from * Consumers + consumer) * Blocks + block) * kEach + j;
-    return ring + (vector * 128 + threadIdx.x % 128) * sizeof(float4);
+  /// Where CTA `to` keeps what comes from `from`.
+  __device__ __forceinline__ char* slot(int from, int to, int consumer, int block, int j) const {
+    const int index = from < to ? from : from - 1;
+    const int vector = ((index * Consumers + consumer) * Blocks + block) * kEach + j;
+    return buffer + (vector * 128 + threadIdx.x % 128) * sizeof(float4);
   }
 
   __device__ __forceinline__ void send(const float (&acc)[Blocks][Columns / 2], int consumer,
@@ -63,7 +58,7 @@ struct SplitExchange {
       for (int i = 0; i < Blocks; ++i) {
 #pragma unroll
         for (int j = 0; j < kEach; ++j) {
-          store_remote(remote_address(slot(place.split, consumer, i, j), rank(place, to)),
+          store_remote(remote_address(slot(place.split, to, consumer, i, j), rank(place, to)),
                        acc[i] + 4 * (to * kEach + j), barrier);
         }
       }
@@ -81,7 +76,8 @@ struct SplitExchange {
         for (int from = 0; from < Split; ++from) {
           const bool own = from == place.split;
           float4 part;
-          if (!own) part = *reinterpret_cast<const float4*>(slot(from, consumer, i, j));
+          if (!own)
+            part = *reinterpret_cast<const float4*>(slot(from, place.split, consumer, i, j));
           const float* v = acc[i] + 4 * (from * kEach + j);
           const float w[4] = {own ? v[0] : part.x, own ? v[1] : part.y, own ? v[2] : part.z,
                               own ? v[3] : part.w};

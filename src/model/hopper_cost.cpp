@@ -11,9 +11,9 @@ constexpr double kClock = 1.81e9;        // between power-bound and cool
 constexpr double kFlopsPerClock = 4096;  // of one SM, 16-bit
 constexpr double kMathEfficiency = 0.914;
 constexpr double kBytesIntoSm = 64;  // a clock, from L2 and multicast together
-// Clocks that threads take for 128 bytes of a stage, 16 bytes or one element of 2 at a time.
-constexpr double kVectorClocks = 5;
-constexpr double kElementClocks = 16;
+// Clocks that threads take for 128 bytes of a stage: by vectors, by elements of 2 bytes.
+constexpr double kVectorClocks = 11.5;
+constexpr double kElementClocks = 28;
 constexpr double kSustained = 0.716;  // of the data sheet's peak: power bounds long products
 // From the end of the kernel before to the first product, and the last store: launch, barriers,
 // descriptors, latency.

@@ -43,7 +43,7 @@ constexpr std::array kClusters = {Cluster{1, 1}, Cluster{2, 1}, Cluster{1, 2}};
 bool loads(const Setting& s, const View& view) {
   if (!view.threads_load()) return true;
   return !s.ping_pong && s.cluster_m * s.cluster_n == 1 && s.consumers() <= 2 && s.tile_n <= 192 &&
-         s.accumulators() <= (s.split > 1 ? 96 : 128);
+         s.accumulators() <= (s.split > 1 || view.problem.c ? 96 : 128);
 }
 
 // Shares of a tile are whole swizzle atoms, and boxes of an M- or N-major operand are 64 wide.
@@ -51,9 +51,7 @@ bool fits(const Setting& s, const View& view) {
   if (s.tile_m % (8 * s.cluster_n) != 0 || s.tile_n % (8 * s.cluster_m) != 0) return false;
   if (view.b_major_n && s.tile_n % 64 != 0) return false;
   if (!loads(s, view)) return false;
-  if (s.split == 1) return true;
-  const bool partials_fit = s.tile_m * s.tile_n * 4 <= s.stages * (s.tile_m + s.tile_n) * 128;
-  return !s.ping_pong && partials_fit && s.columns_stored() % 16 == 0;
+  return s.split == 1 || (!s.ping_pong && s.columns_stored() % 16 == 0);
 }
 
 // Computed over wanted elements of D.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -74,6 +75,14 @@ cuda::TensorMap encode(const Operand& operand, bool tf32, int ordinal, std::int6
       base);
 }
 
+// See hopper_params.cuh.
+gemwright_device::Divisor divisor(std::int64_t by) {
+  const auto d = static_cast<std::uint64_t>(by);
+  const int bits = std::bit_width(d - 1);
+  return {.multiplier = static_cast<unsigned>((std::uint64_t{1} << (31 + bits)) / d + 1),
+          .shift = static_cast<unsigned>(31 + bits)};
+}
+
 const void* aligned_below(const void* pointer) {
   constexpr std::uintptr_t kAlignment = 16;
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
@@ -138,7 +147,7 @@ class HopperKernel final : public Kernel {
     shape.dependent = operands.early != Early::none;
     const auto tiles =
         static_cast<std::int64_t>(params.tiles_m) * params.tiles_n * view.problem.batch;
-    // A split tile is exchanged through the ring once, so its cluster has no second one.
+    // The parts of a split tile are exchanged once, so its cluster has no second tile.
     const std::int64_t clusters = setting_.split > 1    ? tiles
                                   : params.streamed > 0 ? clusters_
                                                         : std::min<std::int64_t>(tiles, clusters_);
@@ -207,12 +216,27 @@ class HopperKernel final : public Kernel {
     params.tiles_m = static_cast<int>(tiles_of(p.m, setting_.tile_m * setting_.cluster_m));
     params.tiles_n = static_cast<int>(tiles_of(p.n, setting_.tile_n * setting_.cluster_n));
     params.along_n = setting_.along_n ? 1 : 0;
+    set_divisors(params);
+    params.a_batches = p.a.batch_stride != 0 ? 1 : 0;
+    params.b_batches = p.b.batch_stride != 0 ? 1 : 0;
     // What one or two columns of tiles read, at about the same time, need not stay in L2.
     params.a_policy = params.tiles_n <= 2 ? kEvictFirst : kEvictNormal;
     params.b_policy = params.tiles_m <= 2 ? kEvictFirst : kEvictNormal;
     params.streamed = streamed;
     params.share = share;
     return params;
+  }
+
+  static void set_divisors(HopperParams& params) {
+    const std::int64_t across = params.along_n != 0 ? params.tiles_n : params.tiles_m;
+    const std::int64_t down = params.along_n != 0 ? params.tiles_m : params.tiles_n;
+    const std::int64_t group = std::min<std::int64_t>(params.gemm.group, across);
+    params.gemm.group = static_cast<int>(group);
+    params.last_group = static_cast<int>((across - 1) / group);
+    params.by_tiles = divisor(across * down);
+    params.by_group = divisor(group * down);
+    params.by_size = divisor(group);
+    params.by_last_size = divisor(across - params.last_group * group);
   }
 
   const CudaFamily& family_;

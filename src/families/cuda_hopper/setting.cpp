@@ -118,8 +118,9 @@ int shared_bytes(const Setting& s, const View& view) {
                         ? 0
                         : 64 * size_bytes(p.d.type) *
                               chunk_columns(p.d.type, s.columns_stored(), p.c.has_value());
-  constexpr int kExchange = 2 * 8 + 16;  // barriers and flags of a split K
-  return s.stages * stage + s.consumers() * kBuffers * chunk + kExchange;
+  const int exchanged = s.tile_m * s.tile_n * 4 / s.split * (s.split - 1);  // parts of a split K
+  constexpr int kRest = 8 + 16;                                             // a barrier, flags
+  return s.stages * stage + s.consumers() * kBuffers * chunk + exchanged + kRest;
 }
 
 int most_stages(const Setting& setting, const View& view, std::size_t shared_limit) {
