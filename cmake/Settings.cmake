@@ -22,6 +22,7 @@ endif()
 
 set(GEMWRIGHT_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them")
 if(GEMWRIGHT_SANITIZE)
+  add_compile_definitions(GEMWRIGHT_SANITIZED)  # tests do less of the same
   add_compile_options(-fsanitize=${GEMWRIGHT_SANITIZE} -fno-omit-frame-pointer)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC 12 sees uninitialised values in <regex> once it is instrumented.

@@ -1,50 +1,75 @@
 #!/usr/bin/env bash
 # Sets up, builds, and runs every test that this machine can run. Fails when anything fails or
 # nothing ran; lists what was skipped and why.
-#   scripts/test.sh               release tests, format, results tables: what CI runs
+#   scripts/test.sh               release tests, then what --lint does: what CI runs
 #   scripts/test.sh --quick       the release tests only
-#   scripts/test.sh --lint        clang-tidy over src/, after a release build
-#   scripts/test.sh --sanitizers  ASan and UBSan with the fuzzers, then TSan; nothing else
+#   scripts/test.sh --lint        format, clang-tidy over src/, results tables
+#   scripts/test.sh --sanitizers  ASan and UBSan with the fuzzers, then TSan
+#   scripts/test.sh --long        the release tests that take minutes, which no other mode runs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 step() { printf '\n== %s (%ds)\n' "$1" "$SECONDS"; }
 
+build() {
+  cmake --preset "$1" >/dev/null
+  cmake --build --preset "$1"
+}
+
+# run PRESET ARGUMENT...
+run() {
+  local preset=$1
+  shift
+  ctest --preset "$preset" -j "$(nproc)" --no-tests=error "$@" \
+    --output-junit "$PWD/build/$preset/tests.xml"
+  python3 scripts/list_skips.py "build/$preset/tests.xml"
+}
+
+release() {
+  step "release build"
+  build release
+  step "release tests"
+  run release -LE long
+}
+
+long() {
+  step "release build"
+  build release
+  step "long tests"
+  run release -L long
+}
+
+lint() {
+  step "format"
+  scripts/check_format.sh
+  step "clang-tidy"
+  cmake --preset release >/dev/null
+  scripts/lint.py
+  step "results tables"
+  python3 scripts/results_table.py --check
+}
+
+# What is slow does its work again and again: nothing new to find at many times the price.
+sanitizers() {
+  step "address and undefined behaviour sanitizers, fuzzing"
+  build asan
+  run asan -LE "long|slow|gpu"
+  step "thread sanitizer"
+  build tsan
+  run tsan -LE "long|slow|gpu"
+}
+
+case "${1:-}" in
+  "") modes=(release lint) ;;
+  --quick) modes=(release) ;;
+  --lint | --sanitizers | --long) modes=("${1#--}") ;;
+  *)
+    sed -n '4,8s/^# *//p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+    ;;
+esac
+
 step "packages"
 scripts/setup.sh --tests
-
-if [ "${1:-}" = "--lint" ]; then
-  cmake --preset release >/dev/null
-  exec scripts/lint.sh
-fi
-
-if [ "${1:-}" = "--sanitizers" ]; then
-  step "address and undefined behaviour sanitizers, fuzzing"
-  cmake --preset asan >/dev/null
-  cmake --build --preset asan
-  ctest --preset asan -j "$(nproc)" -LE "long|slow|gpu" --no-tests=error
-
-  step "thread sanitizer"
-  cmake --preset tsan >/dev/null
-  cmake --build --preset tsan
-  ctest --preset tsan -j "$(nproc)" -LE "long|slow|gpu" --no-tests=error
-  exit 0
-fi
-
-step "release build"
-cmake --preset release >/dev/null
-cmake --build --preset release
-
-step "release tests"
-ctest --preset release -j "$(nproc)" -LE "long" --no-tests=error \
-  --output-junit "$PWD/build/release/tests.xml"
-python3 scripts/list_skips.py build/release/tests.xml
-[ "${1:-}" = "--quick" ] && exit 0
-
-step "format"
-scripts/check_format.sh
-
-step "results tables"
-python3 scripts/results_table.py --check
-
+for mode in "${modes[@]}"; do "$mode"; done
 step "done"

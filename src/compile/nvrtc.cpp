@@ -98,7 +98,8 @@ std::string program_log(const Program& program) {
   if (nvrtc().log_size(program.handle, &size) != NVRTC_SUCCESS || size <= 1) return {};
   std::string log(size, '\0');
   if (nvrtc().log(program.handle, log.data()) != NVRTC_SUCCESS) return {};
-  return log.c_str();  // what NVRTC counts holds more than one zero at its end
+  while (!log.empty() && log.back() == '\0') log.pop_back();  // NVRTC's size counts its zeros
+  return log;
 }
 
 void create(Program& program, const Source& source) {

@@ -8,8 +8,6 @@
 namespace gemwright::lists {
 namespace {
 
-constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
-
 // Adds to a list such as "q, o" unless it is in there.
 void join(std::string& list, const std::string& name) {
   const std::string padded = ", " + list + ",";

@@ -10,6 +10,9 @@
 
 namespace gemwright::lists {
 
+/// Of a dimension: a larger one is a broken file.
+inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+
 /// One problem of a list, and what it is for.
 struct Entry {
   std::string model;

@@ -19,7 +19,6 @@ using nlohmann::json;
 
 // As the format's own reader has it.
 constexpr std::uint64_t kLargestHeader = 100'000'000;
-constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 
 std::optional<DataType> type_of(const std::string& name) {
   if (name == "F32") return DataType::f32;

@@ -16,7 +16,6 @@ namespace {
 using nlohmann::json;
 using Cells = std::map<std::string, std::string, std::less<>>;
 
-constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 constexpr const char* kColumns = "m, n, k, dtype, batch, layout, bias, problem, model, role, count";
 
 bool is_column(std::string_view name) {
@@ -99,6 +98,7 @@ std::vector<Problem> problems_of(const Row& row, const Options& options) {
   }
   std::vector<Problem> problems;
   const auto rows = row.has("m") ? std::vector{row.size("m")} : options.m;
+  problems.reserve(rows.size());
   for (const std::int64_t m : rows) problems.push_back(problem_of(row, m, options));
   return problems;
 }

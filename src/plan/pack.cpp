@@ -16,7 +16,11 @@
 namespace gemwright {
 namespace {
 
-using namespace cpu_packed;
+using cpu_packed::ceil_div;
+using cpu_packed::Isa;
+using cpu_packed::kernels;
+using cpu_packed::KernelTable;
+using cpu_packed::kPanel;
 
 std::int64_t panel_bytes(const Problem& problem) {
   const bool pairs = size_bytes(problem.b.type) == 2;
@@ -26,7 +30,7 @@ std::int64_t panel_bytes(const Problem& problem) {
 const KernelTable& best_kernels() {
   const CpuFeatures& features = Device::cpu().profile().cpu.features;
   for (const Isa isa : {Isa::avx512, Isa::avx2}) {
-    if (!isa_refusal(isa, features)) return *kernels(isa);
+    if (!cpu_packed::isa_refusal(isa, features)) return *kernels(isa);
   }
   return *kernels(Isa::scalar);
 }
@@ -61,7 +65,7 @@ void pack_weights(const Problem& problem, const void* b, void* out) {
     throw InvalidArgument("out", fmt::format("{}", out), "a multiple of 64 bytes, not null");
   }
   const KernelTable& table = best_kernels();
-  const Pack pack = size_bytes(problem.b.type) == 2 ? table.pack_pairs : table.pack_f32;
+  const cpu_packed::Pack pack = size_bytes(problem.b.type) == 2 ? table.pack_pairs : table.pack_f32;
   const int size = size_bytes(problem.b.type);
   for (std::int64_t column = 0; column < problem.n; column += kPanel) {
     pack({.source = static_cast<const char*>(b) + column * problem.b.col_stride * size,
