@@ -49,14 +49,13 @@ lint() {
   python3 scripts/results_table.py --check
 }
 
-# What is slow does its work again and again: nothing new to find at many times the price.
 sanitizers() {
   step "address and undefined behaviour sanitizers, fuzzing"
   build asan
-  run asan -LE "long|slow|gpu"
+  run asan -LE "long|gpu"
   step "thread sanitizer"
   build tsan
-  run tsan -LE "long|slow|gpu"
+  run tsan -LE "long|gpu"
 }
 
 case "${1:-}" in
