@@ -32,7 +32,7 @@ def flags_of(command: str) -> list[str]:
 
 
 def groups() -> dict[str, dict]:
-    """By folder and instruction set: the files, and the flags of them all."""
+    """By name, one a folder and instruction set: the files, and the flags of them all."""
     built = {}
     for entry in json.loads((ROOT / "build/release/compile_commands.json").read_text()):
         built[entry["file"]] = flags_of(entry["command"])
@@ -45,7 +45,8 @@ def groups() -> dict[str, dict]:
             print(f"lint: {file} is not part of this build, not looked at")
             continue
         machine = "".join(flag for flag in flags if flag.startswith("-m"))
-        group = found.setdefault(os.path.dirname(file)[4:].replace("/", "-") + machine, {"files": [], "flags": []})
+        name = os.path.dirname(file)[4:].replace("/", "-") + machine
+        group = found.setdefault(name, {"files": [], "flags": []})
         group["files"].append(file)
         group["flags"] += [flag for flag in flags if flag not in group["flags"]]
     return found
