@@ -1,9 +1,7 @@
 #include "families/cpu_packed/kernels/table.hpp"
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#include "families/cpu_packed/kernels/dot.hpp"
-#include "families/cpu_packed/kernels/panel.hpp"
-#include "families/cpu_packed/kernels/store.hpp"
+#include "families/cpu_packed/kernels/float_table.hpp"
 
 #include <immintrin.h>
 
@@ -96,45 +94,30 @@ struct Avx2 {
 };
 
 // 16 registers: 6 x 2 vectors of accumulators, two of B, one of A; or 3 x 4.
-template <Loader kLoader>
-constexpr void add_loader(KernelTable& table) {
-  add_panels<Avx2, kLoader, 1, step_depth(kLoader) == 1 ? 6 : 5>(table);
-  add_panels<Avx2, kLoader, 2, step_depth(kLoader) == 1 ? 3 : 2>(table);
-}
-
-template <Loader kLoader>
-constexpr void add_dots(KernelTable& table) {
-  add_dot<Avx2, kLoader, 1, 6>(table);
-  add_dot<Avx2, kLoader, 2, 4>(table);
-  add_dot<Avx2, kLoader, 3, 3>(table);
-  add_dot<Avx2, kLoader, 4, 3>(table);
-  add_dot<Avx2, kLoader, 5, 2>(table);
-  add_dot<Avx2, kLoader, 6, 2>(table);
-  add_narrow_dot<Avx2, kLoader, 1, 4>(table);
-  add_narrow_dot<Avx2, kLoader, 2, 3>(table);
-  add_narrow_dot<Avx2, kLoader, 4, 2>(table);
-}
-
-constexpr KernelTable make_table() {
-  KernelTable table;
-  table.name = "avx2";
-  add_loader<Loader::f32>(table);
-  add_loader<Loader::bf16_pairs>(table);
-  add_loader<Loader::f16_pairs>(table);
-  add_loader<Loader::bf16_rows>(table);
-  add_loader<Loader::f16_rows>(table);
-  add_dots<Loader::f32>(table);
-  add_dots<Loader::bf16_pairs>(table);
-  add_dots<Loader::f16_rows>(table);
-  add_packing<Avx2>(table);
-  table.store = &Storing<Avx2>::store;
-  return table;
-}
+struct Tiles {
+  template <Loader kLoader>
+  static constexpr void panels(KernelTable& table) {
+    add_panels<Avx2, kLoader, 1, step_depth(kLoader) == 1 ? 6 : 5>(table);
+    add_panels<Avx2, kLoader, 2, step_depth(kLoader) == 1 ? 3 : 2>(table);
+  }
+  template <Loader kLoader>
+  static constexpr void dots(KernelTable& table) {
+    add_dot<Avx2, kLoader, 1, 6>(table);
+    add_dot<Avx2, kLoader, 2, 4>(table);
+    add_dot<Avx2, kLoader, 3, 3>(table);
+    add_dot<Avx2, kLoader, 4, 3>(table);
+    add_dot<Avx2, kLoader, 5, 2>(table);
+    add_dot<Avx2, kLoader, 6, 2>(table);
+    add_narrow_dot<Avx2, kLoader, 1, 4>(table);
+    add_narrow_dot<Avx2, kLoader, 2, 3>(table);
+    add_narrow_dot<Avx2, kLoader, 4, 2>(table);
+  }
+};
 
 }  // namespace
 
 const KernelTable* avx2_kernels() {
-  static constexpr KernelTable kTable = make_table();
+  static constexpr KernelTable kTable = float_table<Avx2, Tiles>("avx2");
   return &kTable;
 }
 

@@ -2,7 +2,7 @@
 
 #if defined(__AVX512BF16__)
 #include "families/cpu_packed/kernels/avx512.hpp"
-#include "families/cpu_packed/kernels/dot.hpp"
+#include "families/cpu_packed/kernels/avx512_tiles.hpp"
 #include "families/cpu_packed/kernels/panel.hpp"
 #include "families/cpu_packed/kernels/store.hpp"
 
@@ -23,17 +23,7 @@ constexpr KernelTable make_table() {
   add_panels<Avx512Bf16, Loader::bf16_dot, 2, 14>(table);
   add_panels<Avx512Bf16, Loader::bf16_dot, 3, 9>(table);
   add_panels<Avx512Bf16, Loader::bf16_dot, 4, 6>(table);
-  add_dot<Avx512Bf16, Loader::bf16_dot, 1, 8>(table);
-  add_dot<Avx512Bf16, Loader::bf16_dot, 2, 8>(table);
-  add_dot<Avx512Bf16, Loader::bf16_dot, 3, 6>(table);
-  add_dot<Avx512Bf16, Loader::bf16_dot, 4, 6>(table);
-  add_dot<Avx512Bf16, Loader::bf16_dot, 5, 4>(table);
-  add_dot<Avx512Bf16, Loader::bf16_dot, 6, 4>(table);
-  add_dot<Avx512Bf16, Loader::bf16_dot, 7, 3>(table);
-  add_dot<Avx512Bf16, Loader::bf16_dot, 8, 3>(table);
-  add_narrow_dot<Avx512Bf16, Loader::bf16_dot, 2, 6>(table);
-  add_narrow_dot<Avx512Bf16, Loader::bf16_dot, 4, 4>(table);
-  add_narrow_dot<Avx512Bf16, Loader::bf16_dot, 6, 3>(table);
+  add_avx512_dots<Avx512Bf16, Loader::bf16_dot>(table);
   add_packing<Avx512Bf16>(table);
   table.store = &Storing<Avx512Bf16>::store;
   return table;

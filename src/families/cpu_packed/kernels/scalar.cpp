@@ -1,8 +1,6 @@
 // Portable kernels: vectors of four floats that any compiler lowers to what the processor has.
-#include "families/cpu_packed/kernels/dot.hpp"
-#include "families/cpu_packed/kernels/panel.hpp"
+#include "families/cpu_packed/kernels/float_table.hpp"
 #include "families/cpu_packed/kernels/scalar_types.hpp"
-#include "families/cpu_packed/kernels/store.hpp"
 #include "families/cpu_packed/kernels/table.hpp"
 
 namespace gemwright::cpu_packed {
@@ -81,41 +79,26 @@ struct Scalar {
 };
 
 // A panel is four vectors: two or three rows of accumulators are what 16 registers hold.
-template <Loader kLoader>
-constexpr void add_loader(KernelTable& table) {
-  add_panels<Scalar, kLoader, 1, 3>(table);
-}
-
-template <Loader kLoader>
-constexpr void add_dots(KernelTable& table) {
-  add_dot<Scalar, kLoader, 1, 4>(table);
-  add_dot<Scalar, kLoader, 2, 4>(table);
-  add_dot<Scalar, kLoader, 3, 3>(table);
-  add_dot<Scalar, kLoader, 4, 2>(table);
-  add_narrow_dot<Scalar, kLoader, 2, 3>(table);
-  add_narrow_dot<Scalar, kLoader, 3, 2>(table);
-}
-
-constexpr KernelTable make_table() {
-  KernelTable table;
-  table.name = "scalar";
-  add_loader<Loader::f32>(table);
-  add_loader<Loader::bf16_pairs>(table);
-  add_loader<Loader::f16_pairs>(table);
-  add_loader<Loader::bf16_rows>(table);
-  add_loader<Loader::f16_rows>(table);
-  add_dots<Loader::f32>(table);
-  add_dots<Loader::bf16_pairs>(table);
-  add_dots<Loader::f16_rows>(table);
-  add_packing<Scalar>(table);
-  table.store = &Storing<Scalar>::store;
-  return table;
-}
+struct Tiles {
+  template <Loader kLoader>
+  static constexpr void panels(KernelTable& table) {
+    add_panels<Scalar, kLoader, 1, 3>(table);
+  }
+  template <Loader kLoader>
+  static constexpr void dots(KernelTable& table) {
+    add_dot<Scalar, kLoader, 1, 4>(table);
+    add_dot<Scalar, kLoader, 2, 4>(table);
+    add_dot<Scalar, kLoader, 3, 3>(table);
+    add_dot<Scalar, kLoader, 4, 2>(table);
+    add_narrow_dot<Scalar, kLoader, 2, 3>(table);
+    add_narrow_dot<Scalar, kLoader, 3, 2>(table);
+  }
+};
 
 }  // namespace
 
 const KernelTable* scalar_kernels() {
-  static constexpr KernelTable kTable = make_table();
+  static constexpr KernelTable kTable = float_table<Scalar, Tiles>("scalar");
   return &kTable;
 }
 
