@@ -83,30 +83,38 @@ double Fixture::value() {
   }
 }
 
-void Fixture::fill(Buffer& buffer, const Operand& operand, std::int64_t rows, std::int64_t cols,
-                   std::int64_t batch) {
+bool Fixture::exact() const {
+  return !case_.values && !case_.problem.weight &&
+         (case_.fill == Fill::integers || case_.fill == Fill::one_hot);
+}
+
+void Fixture::fill(char name, Buffer& buffer, const Operand& operand, std::int64_t rows,
+                   std::int64_t cols, std::int64_t batch) {
   void* base = buffer.host.data() + buffer.offset;
-  const bool one_hot = case_.fill == Fill::one_hot && &buffer == &a_;
+  const bool one_hot = case_.fill == Fill::one_hot && name == 'a';
   for (std::int64_t e = 0; e < batch; ++e) {
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto hot = std::uniform_int_distribution<std::int64_t>(0, cols - 1)(random_);
       for (std::int64_t col = 0; col < cols; ++col) {
-        const double x = one_hot ? (col == hot ? 1.0 : 0.0) : value();
-        numeric::store(operand.type, base, offset_of(operand, e, row, col), x);
+        const std::int64_t at = offset_of(operand, e, row, col);
+        const double x = case_.values ? case_.values(name, at)
+                         : one_hot    ? (col == hot ? 1.0 : 0.0)
+                                      : value();
+        numeric::store(operand.type, base, at, x);
       }
     }
   }
 }
 
-Fixture::Buffer Fixture::make(const Operand& operand, std::int64_t rows, std::int64_t cols,
-                              std::int64_t batch, bool filled) {
+Fixture::Buffer Fixture::make(char name, const Operand& operand, std::int64_t rows,
+                              std::int64_t cols, std::int64_t batch) {
   Buffer buffer;
   const std::int64_t span = span_elements(operand, rows, cols, batch);
   const auto size = static_cast<std::size_t>(size_bytes(operand.type));
   // One promised alignment past an aligned guard: as misaligned as the problem allows.
   buffer.offset = kGuard + static_cast<std::size_t>(operand.alignment);
   buffer.host.assign(buffer.offset + static_cast<std::size_t>(span) * size + kGuard, kPoison);
-  if (filled && span > 0) fill(buffer, operand, rows, cols, batch);
+  if (name != 'd' && span > 0) fill(name, buffer, operand, rows, cols, batch);
   buffer.device = memory_.allocate(buffer.host.size());
   memory_.upload(buffer.device, buffer.host.data(), buffer.host.size());
   return buffer;
@@ -119,15 +127,15 @@ Fixture::Fixture(const Case& description, Memory& memory, std::uint32_t seed)
   if (p.b.packed) {
     plain_b = {.type = p.b.type, .row_stride = p.n, .col_stride = 1};
   }
-  a_ = make(p.a, p.m, p.k, p.batch, true);
-  if (!p.weight) b_ = make(plain_b, p.k, p.n, p.batch, true);
-  if (p.c) c_ = make(*p.c, p.m, p.n, p.batch, true);
-  d_ = make(p.d, p.m, p.n, p.batch, false);
+  a_ = make('a', p.a, p.m, p.k, p.batch);
+  if (!p.weight) b_ = make('b', plain_b, p.k, p.n, p.batch);
+  if (p.c) c_ = make('c', *p.c, p.m, p.n, p.batch);
+  d_ = make('d', p.d, p.m, p.n, p.batch);
   const std::int64_t bias_size = p.bias == Bias::per_row ? p.m : p.n;
   if (p.bias != Bias::none) {
     const Operand vector{
         .type = p.bias_type, .row_stride = bias_size, .alignment = size_bytes(p.bias_type)};
-    bias_ = make(vector, 1, bias_size, 1, true);
+    bias_ = make('v', vector, 1, bias_size, 1);
   }
   if (case_.c_is_d) std::swap(d_, c_);
 
@@ -184,7 +192,6 @@ void Fixture::pack_b() {
 void Fixture::plan_output() {
   const Problem& p = case_.problem;
   expected_ = d_.host;
-  const bool exact = !p.weight && (case_.fill == Fill::integers || case_.fill == Fill::one_hot);
   // tf32 keeps 10 mantissa bits of each input, rounded or cut.
   const double input_error = p.allow_tf32 ? 0x1p-9 : 0.0;
   void* out = expected_.data() + d_.offset;
@@ -216,7 +223,7 @@ void Fixture::plan_output() {
         const double sums = (static_cast<double>(p.k) + 4) * 0x1p-24 + input_error;
         const double rounding = std::ldexp(std::fabs(result), -precision(p.d.type));
         // Twice: the expected value is rounded too, perhaps the other way.
-        tolerance_.push_back(exact ? 0 : sums * magnitude + 2.02 * rounding + 0x1p-24);
+        tolerance_.push_back(exact() ? 0 : sums * magnitude + 2.02 * rounding + 0x1p-24);
       }
     }
   }

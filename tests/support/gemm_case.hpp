@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -26,12 +27,18 @@ enum class Fill : std::uint8_t {
   special,
 };
 
+/// The value of an element: its operand is 'a', 'b', 'c' or 'v' (the bias), its index that in
+/// storage.
+using Values = std::function<double(char operand, std::int64_t index)>;
+
 struct Case {
   std::string name;
   Problem problem;
   Fill fill = Fill::integers;
   /// C is D's memory.
   bool c_is_d = false;
+  /// Instead of `fill`; results are then compared within fp32's bound.
+  Values values = {};
 };
 
 /// Where a device keeps its bytes.
@@ -69,10 +76,12 @@ class Fixture {
     std::size_t offset = 0;
   };
 
-  Buffer make(const Operand& operand, std::int64_t rows, std::int64_t cols, std::int64_t batch,
-              bool filled);
-  void fill(Buffer& buffer, const Operand& operand, std::int64_t rows, std::int64_t cols,
+  // Names as in Values; 'd' is left poisoned.
+  Buffer make(char name, const Operand& operand, std::int64_t rows, std::int64_t cols,
+              std::int64_t batch);
+  void fill(char name, Buffer& buffer, const Operand& operand, std::int64_t rows, std::int64_t cols,
             std::int64_t batch);
+  bool exact() const;
   double value();
   void pack_b();
   void make_low_bit_b();

@@ -1,6 +1,7 @@
 #include "device/cpu/detect.hpp"
 #include "families/cpu_packed/case.hpp"
 #include "families/cpu_packed/setup.hpp"
+#include "numeric/convert.hpp"
 #include <gemwright/errors.hpp>
 
 #include <cstdlib>
@@ -15,9 +16,9 @@ namespace gemwright {
 namespace {
 
 using testing::Case;
-using testing::Fill;
 using testing::integers;
 using testing::normal;
+using testing::Values;
 
 const Family& family() {
   return *families::find("cpu_packed");
@@ -43,8 +44,8 @@ std::vector<Device> devices() {
           limited(false, false, false)};
 }
 
-void check_everywhere(const Problem& problem, const Fill& fill = normal()) {
-  Case test(problem, fill);
+void check_everywhere(const Problem& problem, const Values& values = normal()) {
+  Case test(problem, values);
   for (const Device& device : devices()) test.check_all(family(), device);
 }
 
@@ -197,7 +198,7 @@ TEST(CpuPacked, BetaOfZeroNeverReadsC) {
   Problem problem =
       typed(Problem::mm(6, 20, 30, DataType::f32), DataType::f32, DataType::f32, DataType::f32);
   problem.c = problem.d;
-  const Fill values = integers();
+  const Values values = integers();
   check_everywhere(problem, [&](char which, std::int64_t i) {
     return which == 'c' ? std::numeric_limits<double>::quiet_NaN() : values(which, i);
   });
@@ -209,7 +210,7 @@ TEST(CpuPacked, NaNAndInfinityGoWhereTheyShould) {
     for (const bool linear : {false, true}) {
       for (const std::int64_t k : {33, 64, 65}) {
         for (const char where : {'a', 'b'}) {
-          const Fill values = integers();
+          const Values values = integers();
           Problem problem = linear ? Problem::linear(7, 35, k, type) : Problem::mm(7, 35, k, type);
           check_everywhere(typed(problem, type, type, type), [&](char which, std::int64_t i) {
             // Near the end of K too, where padding begins.
@@ -380,9 +381,9 @@ TEST(CpuPacked, ResultsDoNotDependOnWhoComputes) {
   const Problem problem = Problem::linear(19, 300, 257, DataType::f32);
   std::vector<float> a(19 * 257);
   std::vector<float> b(300 * 257);
-  const Fill fill = normal();
-  for (float& value : a) value = static_cast<float>(fill('a', 0));
-  for (float& value : b) value = static_cast<float>(fill('b', 0));
+  const Values values = normal();
+  for (float& value : a) value = static_cast<float>(values('a', 0));
+  for (float& value : b) value = static_cast<float>(values('b', 0));
   const Device device = limited(true, true, true, 4);
   for (const auto& configuration : family().configurations(problem, device)) {
     const auto kernel = family().build(problem, device, configuration);
