@@ -1,4 +1,5 @@
 // Operands in host memory, timed by the steady clock.
+#include "device/cpu/helpers.hpp"
 #include "device/profile.hpp"
 #include "tune/cpu_clock.hpp"
 #include "tune/low_bit.hpp"
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include <sched.h>
@@ -53,8 +53,9 @@ void fill_parallel(std::byte* out, std::int64_t elements, DataType type,
       fill_random(out + at * size_bytes(type), at, std::min(kChunk, elements - at), type, period);
     }
   };
-  std::vector<std::jthread> helpers;
-  for (int i = 1; i < threads && elements > i * kChunk; ++i) helpers.emplace_back(work);
+  const std::int64_t chunks = (elements + kChunk - 1) / kChunk;
+  const auto wanted = std::max<std::int64_t>(std::min<std::int64_t>(threads, chunks), 1) - 1;
+  const auto helpers = cpu::start_helpers(static_cast<std::size_t>(wanted), work);
   work();
 }
 
@@ -70,7 +71,13 @@ class CpuTestbed final : public Testbed {
   double clock_ghz() override { return cpu_clock_ghz(); }
 
   const Problem& problem() const { return problem_; }
-  const Operands& operands(int copy) const { return operands_[static_cast<std::size_t>(copy)]; }
+  // The copy that was used longest ago, whoever used it: kernels that each went round on their own
+  // would now and then meet what another has just brought into the cache, and look twice as fast.
+  const Operands& coldest() {
+    const Operands& next = operands_[static_cast<std::size_t>(next_copy_)];
+    if (++next_copy_ == copies()) next_copy_ = 0;
+    return next;
+  }
   bool single_threaded() const { return threads_ == 1; }
 
  private:
@@ -95,31 +102,26 @@ class CpuTestbed final : public Testbed {
 
 class CpuRotation final : public Rotation {
  public:
-  CpuRotation(const CpuTestbed& testbed, std::shared_ptr<const Kernel> kernel, int first, int runs)
+  CpuRotation(CpuTestbed& testbed, std::shared_ptr<const Kernel> kernel, int runs)
       : testbed_(testbed),
         kernel_(std::move(kernel)),
         workspace_(kernel_->workspace_bytes(testbed.problem())),
-        first_(first),
         runs_(runs) {}
 
   double seconds() override {
     const Pinned pinned(testbed_.single_threaded());
-    int copy = first_;
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < runs_; ++i) {
-      kernel_->run(testbed_.problem(), testbed_.operands(copy), workspace_.data(), {});
-      if (++copy == testbed_.copies()) copy = 0;
+      kernel_->run(testbed_.problem(), testbed_.coldest(), workspace_.data(), {});
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    first_ = copy;  // goes on where it ended: few runs would meet the same warm copies each time
     return took.count();
   }
 
  private:
-  const CpuTestbed& testbed_;
+  CpuTestbed& testbed_;
   std::shared_ptr<const Kernel> kernel_;
   Pages workspace_;
-  int first_;
   int runs_;
 };
 
@@ -221,9 +223,7 @@ std::span<const std::byte> CpuTestbed::output() {
 }
 
 std::unique_ptr<Rotation> CpuTestbed::rotation(std::shared_ptr<const Kernel> kernel, int runs) {
-  const int first = next_copy_;
-  next_copy_ = (next_copy_ + runs) % copies();
-  return std::make_unique<CpuRotation>(*this, std::move(kernel), first, runs);
+  return std::make_unique<CpuRotation>(*this, std::move(kernel), runs);
 }
 
 }  // namespace

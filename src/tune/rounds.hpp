@@ -28,6 +28,12 @@ struct Policy {
   double widest_band = 0.1;
   /// Final rounds go on until the best times repeat within this.
   double enough_noise = 0.01;
+  /// A time whose median is further above its best than this many times what the calmest contender
+  /// shows is not to be relied upon, nor is any when even the calmest is beyond the second number.
+  /// The final phase is then repeated, so often at most.
+  double unreliable = 1.5;
+  double wild = 2.5;
+  int repeats = 2;
 };
 
 /// One sample: time per run, and the time that it took in all.
@@ -46,13 +52,20 @@ struct Contender {
   bool out = false;      // rejected or failed
 };
 
-/// Least and median of a contender's samples; 0 when it has none.
+/// Least and median of a contender's samples; 0 when it has none. From twelve samples on the least
+/// is the second least: what happened once, such as weights found in a cache, decides nothing.
 double best(const Contender& contender);
 double median(const Contender& contender);
 
+/// Whether a contender's times are no evidence, beside those of all: OpenMP's threads, for one,
+/// wait for each other by spinning, and take a hundred times as long where others use the cores. A
+/// machine that is noisy for everybody is not meant: ratios between medians are then still right.
+bool unreliable(const Contender& contender, std::span<const Contender> all, const Policy& policy);
+
 /// Visits all contenders that are not out in every round, beginning with another each time. Once a
 /// phase has three rounds, those of the phases before it do not count any more: a boost clock at
-/// the beginning favours whom it meets. Stops early when `stop` says so. Returns the number of
+/// the beginning favours whom it meets. The final phase is repeated while times in it are
+/// unreliable. Stops early when `stop` says so. Returns the number of
 /// rounds.
 int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const Policy& policy,
                const std::function<bool()>& stop);

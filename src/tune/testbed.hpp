@@ -75,9 +75,9 @@ class Testbed {
   /// until the next call of any operation.
   virtual std::span<const std::byte> output() = 0;
 
-  /// `runs` runs, at least 1, beginning with the copy after the one at which the last rotation
-  /// that was made ended. It has a zeroed workspace of its own, keeps the kernel alive, and must
-  /// not outlive the testbed.
+  /// `runs` runs, at least 1, each on the copy that was used longest ago (on a GPU, where the runs
+  /// are recorded once: beginning after the copy at which the last one made ended). It has a zeroed
+  /// workspace of its own, keeps the kernel alive, and must not outlive the testbed.
   virtual std::unique_ptr<Rotation> rotation(std::shared_ptr<const Kernel> kernel, int runs) = 0;
 
   /// The clock that the device runs at just now, in GHz; 0 when it cannot be known.

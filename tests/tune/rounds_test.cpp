@@ -80,6 +80,19 @@ TEST(Rounds, ABoostClockAtTheBeginningDecidesNothing) {
   EXPECT_EQ(median(contenders[1]), 10.5);
 }
 
+TEST(Rounds, OneLuckySampleDecidesNothing) {
+  for (const std::size_t lucky : {1U, 5U, 20U}) {
+    std::vector<Contender> contenders(2);
+    const auto sample = [&](std::size_t i) -> std::optional<SampleTime> {
+      const double us = i == 1 ? 11 : contenders[0].samples.size() == lucky ? 5 : 12;
+      return SampleTime{us, us * 1e-6};
+    };
+    run_rounds(contenders, sample, {}, [] { return false; });
+    const std::vector<std::size_t> order{0, 1};
+    EXPECT_EQ(choose(contenders, order, {}).index, 1) << lucky;
+  }
+}
+
 TEST(Rounds, OneThatFailsIsOutAndTheOthersGoOn) {
   std::vector<Contender> contenders(2);
   const auto sample = [](std::size_t i) -> std::optional<SampleTime> {
@@ -116,6 +129,45 @@ TEST(Rounds, NothingTimedIsNoChoice) {
   const std::vector<std::size_t> order{0, 1};
   EXPECT_EQ(choose(contenders, order, {}).index, -1);
   EXPECT_EQ(run_rounds({}, nullptr, {}, [] { return false; }), 0);
+}
+
+TEST(Rounds, TimesThatDoNotRepeatAreTakenAgain) {
+  std::vector<Contender> contenders(2);
+  int visits = 0;
+  // The second is disturbed for as long as the first phases last, and a while longer.
+  const auto sample = [&](std::size_t i) -> std::optional<SampleTime> {
+    const bool disturbed = i == 1 && ++visits < 120 && visits % 3 != 0;
+    const double us = i == 0 ? 10 : disturbed ? 900 : 10.1;
+    return SampleTime{us, us * 1e-6};
+  };
+  contenders[1].always_final = true;
+  run_rounds(contenders, sample, {}, [] { return false; });
+  EXPECT_FALSE(unreliable(contenders[1], contenders, {}));
+  EXPECT_EQ(median(contenders[1]), 10.1);
+}
+
+TEST(Rounds, TimesThatNeverRepeatAreNoEvidence) {
+  std::vector<Contender> contenders(2);
+  int visits = 0;
+  const auto sample = [&](std::size_t i) -> std::optional<SampleTime> {
+    const double us = i == 0 ? 10 : ++visits % 3 != 0 ? 900 : 10.1;
+    return SampleTime{us, us * 1e-6};
+  };
+  contenders[1].always_final = true;
+  const int rounds = run_rounds(contenders, sample, {}, [] { return false; });
+  EXPECT_LE(rounds, 7 + 4 * Policy{}.most_final_rounds);
+  EXPECT_FALSE(unreliable(contenders[0], contenders, {}));
+  EXPECT_TRUE(unreliable(contenders[1], contenders, {}));
+}
+
+TEST(Rounds, AMachineThatIsNoisyForAllIsStillEvidenceUntilItIsWild) {
+  std::vector<Contender> contenders(2);
+  contenders[0].samples = {10, 18, 18, 18};
+  contenders[1].samples = {20, 36, 40, 36};
+  EXPECT_FALSE(unreliable(contenders[0], contenders, {}));
+  EXPECT_FALSE(unreliable(contenders[1], contenders, {}));
+  for (Contender& contender : contenders) contender.samples.assign({10, 30, 30, 30});
+  EXPECT_TRUE(unreliable(contenders[0], contenders, {}));
 }
 
 TEST(Choice, WithinTheBandThePreferredOneStays) {
@@ -157,7 +209,7 @@ TEST(Choice, SixtyNoisyRunsAgree) {
                          std::vector<double>{130, 100, 101.5, 99}}) {
     std::vector<int> wins(us.size());
     for (unsigned seed = 1; seed <= 60; ++seed) {
-      Machine machine(us, 0.05, seed);
+      Machine machine(us, 0.1, seed);
       machine.run();
       ++wins[static_cast<std::size_t>(machine.choice().index)];
     }
