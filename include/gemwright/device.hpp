@@ -18,11 +18,13 @@ enum class DeviceKind : unsigned char { cpu, cuda };
 /// planned for by the model, and compiled for, but not run on. Cheap to copy.
 class Device {
  public:
-  /// This machine's CPU. `threads` 0 means every core this process may run on.
+  /// This machine's CPU. `threads` 0 means every core this process may run on; throws
+  /// InvalidArgument for more than there are.
   static Device cpu(int threads = 0);
   /// The CUDA device of that ordinal. Throws DeviceError when there is no driver or no such device.
   static Device cuda(int ordinal = 0);
   /// "cpu", "cpu:4" (threads), "cuda", "cuda:1", or a known GPU's name such as "l40s", "h200".
+  /// Throws InvalidArgument for a text that is none of these, and for no thread or too many.
   static Device parse(std::string_view text);
   /// Every device of this machine, GPUs first.
   static std::vector<Device> all();

@@ -23,7 +23,13 @@ class InvalidArgument : public Error {
 
   const std::string& argument() const noexcept { return argument_; }
 
+  /// The same, said of an argument inside something: a file, a list's line.
+  InvalidArgument within(const std::string& place) const { return {place + ": ", *this}; }
+
  private:
+  InvalidArgument(const std::string& prefix, const InvalidArgument& inner)
+      : Error(prefix + inner.what()), argument_(prefix + inner.argument_) {}
+
   std::string argument_;
 };
 

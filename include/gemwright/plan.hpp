@@ -62,7 +62,8 @@ struct CandidateReport {
   double best_us = 0;
   double median_us = 0;
   bool vendor = false;
-  /// Why it was dropped (build, fault, time limit, wrong result); empty when it was not.
+  /// Why it was dropped (build, fault, time limit, wrong result), or has no time that can be
+  /// relied upon; empty when neither.
   std::string failure;
 };
 
@@ -87,14 +88,18 @@ struct Explanation {
   /// Best time of the second over the chosen one's, minus 1; and the noise of the measurement.
   double margin = 0;
   double noise = 0;
+  /// Why this is not the whole answer (a time limit, an interrupt, times that did not repeat);
+  /// empty when it is.
+  std::string note;
 };
 
 /// An immutable, built kernel for a problem. Cheap to copy; safe to use from many threads at once.
 class Plan {
  public:
   /// Enqueues (CPU: performs) the product. No allocation, lock or compilation. Throws
-  /// InvalidArgument for a null or misaligned pointer, a D that overlaps A, B or C (but for a C
-  /// that is D, element for element), or too small a workspace, before anything is launched.
+  /// InvalidArgument for a null or misaligned pointer, a D that overlaps A, B, the bias or
+  /// C (but for a C that is D, element for element), or too small a workspace, before anything is
+  /// launched.
   void run(const Operands& operands, Stream stream = {}, Workspace workspace = {}) const;
 
   std::size_t workspace_bytes() const;
@@ -131,7 +136,7 @@ class PlanSet {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Bytes that pack_weights writes for the problem's B.
+/// Bytes that pack_weights writes for the problem's B. Throws InvalidArgument as Problem::check.
 std::size_t packed_weights_bytes(const Problem& problem);
 
 /// Packs B once for many products: [N/16][K][16] panels (pairs of K interleaved for 16-bit types),

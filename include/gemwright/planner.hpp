@@ -31,7 +31,7 @@ struct PlanOptions {
   /// Own candidates kept after ranking; vendor candidates come on top. 0 means all of them.
   /// The default is $GEMWRIGHT_MAX_CANDIDATES, else 5.
   int max_candidates = default_max_candidates();
-  /// Wall time for tuning one problem, in seconds; what is done by then decides.
+  /// Wall time for tuning one problem, in seconds above 0; what is done by then decides.
   double time_limit_s = 30.0;
   /// Tune even when the store has an answer, and replace it.
   bool retune = false;
@@ -57,7 +57,7 @@ class Planner {
  public:
   explicit Planner(Device device, Store store = Store::user());
 
-  /// Throws InvalidArgument for a bad problem and Unsupported when nothing can run it.
+  /// Throws InvalidArgument for a bad problem or option and Unsupported when nothing can run it.
   Plan plan(const Problem& problem, const PlanOptions& options = {}) const;
 
   /// Plans for every M from min_m to max_m (problem.m is ignored), tuned at a few M between.

@@ -66,6 +66,7 @@ Json json_of(const lists::Entry& entry, const tune::Result& result, double floor
   Json json = to_json(entry);
   json["floor_us"] = floor_us;
   json["noise"] = result.noise;
+  if (!result.note.empty()) json["note"] = result.note;
   json["kernels"] = Json::array();
   for (const auto* outcome : sorted(result)) {
     Json kernel;
@@ -79,34 +80,34 @@ Json json_of(const lists::Entry& entry, const tune::Result& result, double floor
   return json;
 }
 
-std::string rate(const char* format, double amount, double us) {
-  return us > 0 ? fmt::format(fmt::runtime(format), amount / us) : "-";
-}
-
 void print(std::ostream& out, const lists::Entry& entry, const tune::Result& result,
            double floor_us) {
   const Problem& problem = entry.problem;
   out << fmt::format("{}{}\nfloor {}, noise {:.1f} %\n",
                      entry.role.empty() ? "" : entry.role + ": ", key(problem), time_text(floor_us),
                      100 * result.noise);
-  Table table({"kernel", "median", "best", "predicted", "of floor", "TFLOP/s", "GB/s", "note"});
+  Table table({"kernel", "median", "best", "predicted", "of floor", "math", "memory", "note"});
   for (const auto* outcome : sorted(result)) {
     const double us = outcome->median_us;
     table.add({kernel_of(outcome->candidate), time_text(us), time_text(outcome->best_us),
                time_text(outcome->candidate.estimate.us), percent_text(floor_us, us),
-               rate("{:.2f}", problem.flops() * 1e-6, us),
-               rate("{:.1f}", problem.bytes() * 1e-3, us), one_line(outcome->failure)});
+               us > 0 ? rate_text(problem.flops() / us * 1e6, "FLOP/s") : "-",
+               us > 0 ? rate_text(problem.bytes() / us * 1e6, "B/s") : "-",
+               one_line(outcome->failure)});
   }
   table.print(out);
+  if (!result.note.empty()) out << "note: " << result.note << '\n';
+  out.flush();  // one problem after the other, also through a pipe
 }
 
 int run_bench(Context& context, const Options& options) {
-  const Device device = calibrated(options.output.device());
-  if (!device.present()) throw Unsupported(device.name() + " is described, not present");
+  const Device device = calibrated(options.output.present_device());
+  const auto entries = options.problems.entries(context);
   Json json = Json::array();
   bool first = true;
   bool measured = true;
-  for (const auto& entry : options.problems.entries()) {
+  std::size_t begun = 0;
+  for (const auto& entry : entries) {
     if (context.interrupted) break;
     const Problem problem = canonical(entry.problem).problem;
     tune::Request request;
@@ -117,9 +118,11 @@ int run_bench(Context& context, const Options& options) {
     request.cancelled = [&context] { return context.interrupted.load(); };
     tune::Result result;
     {
+      const std::string what =
+          fmt::format("[{}/{}] {} M={}", ++begun, entries.size(), entry.role, problem.m);
       ProgressLine line(context);
-      request.progress = [&line](int done, int total, const std::string& text) {
-        line.show(fmt::format("{}/{} {}", done, total, text));
+      request.progress = [&](int done, int total, const std::string& text) {
+        line.show(fmt::format("{}  {}/{} {}", what, done, total, text));
       };
       result = tune::tune(request);
     }

@@ -51,7 +51,7 @@ int run_candidates(Context& context, const Options& options) {
   Json json = Json::array();
   bool all_found = true;
   bool first = true;
-  for (const auto& entry : options.problems.entries()) {
+  for (const auto& entry : options.problems.entries(context)) {
     const CandidateList list = planner.candidates(entry.problem);
     all_found = all_found && !list.candidates.empty();
     if (options.output.json) {

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Exit status: 0 done, 1 failed, 2 wrong usage or input, 3 unsupported or nothing found,
-130 interrupted (what was done by then is kept and printed).
+130 interrupted (what was done by then is kept and printed). What fails is said in one line that
+begins with "gemwright: ", on standard error, with --json too; standard output is then empty.
 
 Examples:
   gemwright devices

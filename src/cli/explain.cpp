@@ -65,6 +65,7 @@ Json json_of(const lists::Entry& entry, const Explanation& explanation) {
   json["vendor_best_us"] = explanation.vendor_best_us;
   json["margin"] = explanation.margin;
   json["noise"] = explanation.noise;
+  if (!explanation.note.empty()) json["note"] = explanation.note;
   json["candidates"] = Json::array();
   for (const auto& candidate : explanation.candidates) {
     json["candidates"].push_back(to_json(candidate));
@@ -90,6 +91,10 @@ std::string reason_of(const Explanation& explanation) {
 
 void print_why(std::ostream& out, const Explanation& explanation) {
   const CandidateReport& chosen = explanation.chosen;
+  if (chosen.family == "none") {
+    out << "chosen   none: an empty result needs no kernel\n";
+    return;
+  }
   out << fmt::format("chosen   {}: {}\n", kernel_of(chosen), reason_of(explanation));
   const bool measured = chosen.median_us > 0;
   const double us = measured ? chosen.median_us : chosen.predicted_us;
@@ -103,6 +108,7 @@ void print_why(std::ostream& out, const Explanation& explanation) {
         ratio_text(explanation.vendor_first_us, us), time_text(explanation.vendor_best_us),
         ratio_text(explanation.vendor_best_us, us));
   }
+  if (!explanation.note.empty()) out << "note     " << explanation.note << '\n';
   if (const auto* next = second(explanation)) {
     out << fmt::format(
         "margin   {:.1f} % over {}; noise {:.1f} %{}\n", 100 * explanation.margin, kernel_of(*next),
@@ -137,7 +143,7 @@ void print_candidates(std::ostream& out, const Explanation& explanation) {
 }
 
 int run_explain(Context& context, const Options& options) {
-  const Device device = options.output.device();
+  const Device device = options.tune ? options.output.present_device() : options.output.device();
   const Planner planner(options.tune ? calibrated(device) : device, options.store.store());
   PlanOptions plan_options;
   plan_options.mode = options.tune ? Mode::tune : Mode::model;
@@ -145,7 +151,7 @@ int run_explain(Context& context, const Options& options) {
 
   Json json = Json::array();
   bool first = true;
-  for (const auto& entry : options.problems.entries()) {
+  for (const auto& entry : options.problems.entries(context)) {
     if (context.interrupted) return kInterrupted;
     const Plan plan = planner.plan(entry.problem, plan_options);
     const Explanation explanation = completed(plan, planner.candidates(entry.problem));

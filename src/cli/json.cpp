@@ -35,6 +35,16 @@ Json to_json(const Refusal& refusal) {
   return {{"family", refusal.family}, {"reason", refusal.reason}};
 }
 
+Json to_json(const std::vector<lists::LeftOut>& left_out) {
+  std::int64_t count = 0;
+  Json kinds = Json::array();
+  for (const auto& kind : left_out) {
+    count += kind.count;
+    kinds.push_back({{"role", kind.role}, {"reason", kind.reason}, {"count", kind.count}});
+  }
+  return {{"count", count}, {"kinds", std::move(kinds)}};
+}
+
 std::string document(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -5,6 +5,7 @@
 #include <gemwright/plan.hpp>
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -16,6 +17,8 @@ using Json = nlohmann::ordered_json;
 Json to_json(const lists::Entry& entry);
 Json to_json(const CandidateReport& candidate);
 Json to_json(const Refusal& refusal);
+/// {"count": all of them, "kinds": [{"role", "reason", "count"}]}.
+Json to_json(const std::vector<lists::LeftOut>& left_out);
 /// Indented, with a line break at the end; bytes that are not UTF-8 are replaced.
 std::string document(const Json& json);
 

@@ -1,5 +1,6 @@
 #include "cli/options.hpp"
 
+#include "cli/text.hpp"
 #include "files/files.hpp"
 #include "lists/model_config.hpp"
 #include "lists/safetensors.hpp"
@@ -8,18 +9,38 @@
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace gemwright::cli {
 namespace {
 
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 
-std::string contents(const std::filesystem::path& path) {
-  auto text = files::read(path);
+// What `parse` makes of a file; the file is named in its errors.
+template <typename Parse>
+auto parsed(const std::filesystem::path& path, const Parse& parse) {
+  const auto text = files::read(path);
   if (!text || std::filesystem::is_directory(path)) {
     throw InvalidArgument(path.string(), "no readable file", "a file");
   }
-  return *std::move(text);
+  try {
+    return parse(*text);
+  } catch (const InvalidArgument& error) {
+    throw error.within(path.string());
+  }
+}
+
+// A folder is made for a new store, but not a path of them: that would be a slip of the pen.
+void check_place(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
+  if (fs::is_directory(folder) || (!fs::exists(folder) && fs::is_directory(folder.parent_path()))) {
+    return;
+  }
+  const fs::path missing = fs::exists(folder) ? folder : folder.parent_path();
+  throw InvalidArgument("--store", path.string(),
+                        "a file in a folder that is there, or whose last part is to be made; " +
+                            missing.string() + " is no folder");
 }
 
 // A config.json is called that everywhere: its folder names the model.
@@ -77,8 +98,20 @@ void StoreOptions::add_to(CLI::App& app) {
       ->type_name("FILE");
 }
 
+Device OutputOptions::present_device() const {
+  Device found = device();
+  if (found.present()) return found;
+  throw Unsupported("--device " + device_name + ": " + found.name() +
+                    " is not in this machine, so that nothing can be measured on it; candidates, "
+                    "explain and tune --model work for it");
+}
+
 Store StoreOptions::store() const {
   if (path.empty() && shipped.empty()) return Store::user();
+  if (!path.empty()) check_place(path);
+  if (!shipped.empty() && !std::filesystem::exists(shipped)) {
+    throw InvalidArgument("--shipped-store", shipped.string(), "a file that is there");
+  }
   return Store::open(path.empty() ? store::user_path() : path, shipped);
 }
 
@@ -138,7 +171,7 @@ void ProblemOptions::add_to(CLI::App& app) {
       ->group(group);
 }
 
-std::vector<lists::Entry> ProblemOptions::entries() const {
+lists::Selection ProblemOptions::select() const {
   const bool sizes = n >= 0 || k >= 0;
   const int sources = int{!config.empty()} + int{!safetensors.empty()} + int{!list.empty()} +
                       int{!key.empty()} + int{sizes};
@@ -156,13 +189,16 @@ std::vector<lists::Entry> ProblemOptions::entries() const {
   options.tensor_parallel = tensor_parallel;
   options.images = batch;
 
-  std::vector<lists::Entry> all;
+  lists::Selection selection;
+  std::vector<lists::Entry>& all = selection.entries;
   if (!config.empty()) {
-    all = lists::from_model_config(contents(config), model_name(config), options);
+    all = parsed(config, [&](const std::string& text) {
+      return lists::from_model_config(text, model_name(config), options);
+    });
   } else if (!safetensors.empty()) {
-    all = lists::from_safetensors(safetensors, options);
+    selection = lists::from_safetensors(safetensors, options);
   } else if (!list.empty()) {
-    all = lists::from_table(contents(list), options);
+    all = parsed(list, [&](const std::string& text) { return lists::from_table(text, options); });
   } else if (!key.empty()) {
     all = {{"", "", parse_problem(key), 0}};
     all[0].problem.check();
@@ -172,12 +208,18 @@ std::vector<lists::Entry> ProblemOptions::entries() const {
     }
   }
   for (auto& entry : all) entry.problem.allow_tf32 = entry.problem.allow_tf32 || tf32;
-  if (only.empty()) return all;
+  if (only.empty()) return selection;
 
   const std::string roles = all_roles(all);
   std::erase_if(all, [&](const lists::Entry& entry) { return !has_role(entry, only); });
   if (all.empty()) throw InvalidArgument("--only", only[0], roles);
-  return all;
+  return selection;
+}
+
+std::vector<lists::Entry> ProblemOptions::entries(const Context& context) const {
+  auto selection = select();
+  print_left_out(context.err, selection.left_out);
+  return std::move(selection.entries);
 }
 
 }  // namespace gemwright::cli

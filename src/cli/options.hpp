@@ -1,6 +1,7 @@
 // Options that several commands share.
 #pragma once
 
+#include "cli/command.hpp"
 #include "lists/entry.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/store.hpp>
@@ -9,8 +10,6 @@
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 namespace gemwright::cli {
 
@@ -22,6 +21,8 @@ struct OutputOptions {
   void add_to(CLI::App& app);
   /// The device named, else the first of this machine: a GPU where there is one.
   Device device() const;
+  /// As device(); throws Unsupported for one that is only described, with what works for it.
+  Device present_device() const;
 };
 
 /// --store and --shipped-store.
@@ -30,7 +31,8 @@ struct StoreOptions {
   std::filesystem::path shipped;
 
   void add_to(CLI::App& app);
-  /// The store named, else the user's.
+  /// The store named, else the user's. Throws InvalidArgument when the folder of the one named is
+  /// neither there nor one that could be made in a folder that is, or no shipped one is there.
   Store store() const;
 };
 
@@ -54,9 +56,11 @@ struct ProblemOptions {
   std::vector<std::string> only;
 
   void add_to(CLI::App& app);
-  /// At least one entry. Throws InvalidArgument when there is no source, more than one, or none of
-  /// its problems has a role asked for.
-  std::vector<lists::Entry> entries() const;
+  /// At least one entry. Throws InvalidArgument, with the file's name, when there is no source,
+  /// more than one, or none of its problems has a role asked for.
+  lists::Selection select() const;
+  /// The entries; what the source holds besides is said on the context's `err`.
+  std::vector<lists::Entry> entries(const Context& context) const;
 };
 
 }  // namespace gemwright::cli

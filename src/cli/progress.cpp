@@ -7,6 +7,7 @@ namespace gemwright::cli {
 namespace {
 
 constexpr double kLeastSeconds = 0.1;
+constexpr double kLeastSecondsOfALog = 10;
 // Fits the narrowest terminal, so that the line never wraps and can be written over.
 constexpr std::size_t kLongest = 78;
 
@@ -16,14 +17,22 @@ double now() {
 
 }  // namespace
 
+ProgressLine::ProgressLine(const Context& context)
+    : context_(context), shown_at_(context.terminal ? -1 : now()) {}
+
 ProgressLine::~ProgressLine() {
-  if (shown_at_ >= 0) context_.err << "\r\033[K" << std::flush;
+  if (shown_ && context_.terminal) context_.err << "\r\033[K" << std::flush;
 }
 
 void ProgressLine::show(const std::string& text) {
-  if (!context_.terminal || now() - shown_at_ < kLeastSeconds) return;
+  if (now() - shown_at_ < (context_.terminal ? kLeastSeconds : kLeastSecondsOfALog)) return;
   shown_at_ = now();
-  context_.err << "\r\033[K" << text.substr(0, kLongest) << std::flush;
+  shown_ = true;
+  if (context_.terminal) {
+    context_.err << "\r\033[K" << text.substr(0, kLongest) << std::flush;
+  } else {
+    context_.err << "gemwright: " << text << std::endl;
+  }
 }
 
 }  // namespace gemwright::cli

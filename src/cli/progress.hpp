@@ -1,4 +1,4 @@
-// One line on a terminal that says how far a long command is.
+// Says how far a long command is.
 #pragma once
 
 #include "cli/command.hpp"
@@ -7,11 +7,11 @@
 
 namespace gemwright::cli {
 
-/// Writes over itself, at most ten times a second; gone when destroyed. Silent when the context has
-/// no terminal.
+/// On a terminal one line that is written over, at most ten times a second, and gone when this is
+/// destroyed. Elsewhere a line of its own every ten seconds, in which a log shows that it lives.
 class ProgressLine {
  public:
-  explicit ProgressLine(const Context& context) : context_(context) {}
+  explicit ProgressLine(const Context& context);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -20,7 +20,8 @@ class ProgressLine {
 
  private:
   const Context& context_;
-  double shown_at_ = -1;
+  double shown_at_;
+  bool shown_ = false;
 };
 
 }  // namespace gemwright::cli

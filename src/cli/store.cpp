@@ -9,6 +9,7 @@
 #include <gemwright/errors.hpp>
 #include <gemwright/problem.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -54,32 +55,40 @@ int print_failures(Context& context, store::Database& database, const Options& o
   return kDone;
 }
 
+// One table for each device, under its name.
+void print_records(std::ostream& out, const std::vector<store::Record>& records) {
+  for (std::size_t i = 0; i < records.size();) {
+    const std::string& device = records[i].device;
+    out << (i == 0 ? "" : "\n") << "on " << device << '\n';
+    Table table({"problem", "kernel", "time", "of floor", "x vendor", "date", "note"});
+    for (; i < records.size() && records[i].device == device; ++i) {
+      const store::Record& record = records[i];
+      const double us = record.chosen.median_us;
+      table.add({record.problem, record.chosen.family + "/" + record.chosen.configuration_name,
+                 time_text(us), percent_text(record.floor_us, us),
+                 ratio_text(record.vendor_first_us, us), record.date, record.note});
+    }
+    table.print(out);
+  }
+}
+
 int run_list(Context& context, const Options& options) {
   const Store handle = options.store.store();
   auto& database = handle.database();
   if (options.failures) return print_failures(context, database, options);
   const std::string device = options.device_key();
-  Json json = Json::array();
-  Table table({"problem", "device", "kernel", "time", "of floor", "x vendor", "date"});
-  int count = 0;
-  for (const auto& record : database.list()) {
-    if (!device.empty() && record.device != device) continue;
-    ++count;
-    if (options.output.json) {
-      json.push_back(store::to_json(record));
-      continue;
-    }
-    const double us = record.chosen.median_us;
-    table.add({record.problem, record.device,
-               record.chosen.family + "/" + record.chosen.configuration_name, time_text(us),
-               percent_text(record.floor_us, us), ratio_text(record.vendor_first_us, us),
-               record.date});
-  }
+  auto records = database.list();
+  std::erase_if(records, [&](const auto& r) { return !device.empty() && r.device != device; });
   if (options.output.json) {
+    Json json = Json::array();
+    for (const auto& record : records) json.push_back(store::to_json(record));
     context.out << document(json);
   } else {
-    if (count > 0) table.print(context.out);
-    context.out << fmt::format("{} tuned problems in {}\n", count, database.location());
+    // A shipped store's rows come after the user's.
+    std::stable_sort(records.begin(), records.end(),
+                     [](const auto& a, const auto& b) { return a.device < b.device; });
+    print_records(context.out, records);
+    context.out << fmt::format("{} tuned problems in {}\n", records.size(), database.location());
   }
   return kDone;
 }
@@ -95,6 +104,16 @@ int run_export(Context& context, const Options& options) {
   return kDone;
 }
 
+// The file is named in errors.
+store::Imported import_named(store::Database& database, const std::string& text,
+                             const std::string& file) {
+  try {
+    return store::import_json(database, text);
+  } catch (const InvalidArgument& error) {
+    throw error.within(file == "-" ? "standard input" : file);
+  }
+}
+
 int run_import(Context& context, const Options& options) {
   std::string text;
   if (options.file == "-") {
@@ -105,7 +124,10 @@ int run_import(Context& context, const Options& options) {
     throw InvalidArgument(options.file, "no readable file", "a file written by export");
   }
   const Store handle = options.store.store();
-  const auto imported = store::import_json(handle.database(), text);
+  const auto imported = import_named(handle.database(), text, options.file);
+  if (const auto trouble = handle.database().trouble(); !trouble.empty()) {
+    throw Error("results are not kept: " + trouble);
+  }
   if (options.output.json) {
     Json json;
     json["records"] = imported.records;

@@ -1,6 +1,7 @@
 #include "cli/text.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -44,6 +45,24 @@ std::string bytes_text(double bytes) {
   if (bytes < 1 << 20) return fmt::format("{:.1f} KiB", bytes / (1 << 10));
   if (bytes < 1 << 30) return fmt::format("{:.1f} MiB", bytes / (1 << 20));
   return fmt::format("{:.1f} GiB", bytes / (1 << 30));
+}
+
+std::string rate_text(double per_second, const char* unit) {
+  if (per_second <= 0) return "-";
+  constexpr std::array<const char*, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
+  std::size_t prefix = 0;
+  while (per_second >= 1000 && prefix + 1 < kPrefixes.size()) {
+    per_second /= 1000;
+    ++prefix;
+  }
+  return fmt::format("{:.3g} {}{}", per_second, kPrefixes[prefix], unit);
+}
+
+void print_left_out(std::ostream& out, const std::vector<lists::LeftOut>& left_out) {
+  for (const auto& tensor : left_out) {
+    out << fmt::format("gemwright: left out: {} x {}: {}\n", tensor.count, tensor.role,
+                       tensor.reason);
+  }
 }
 
 void Table::print(std::ostream& out) const {

@@ -1,6 +1,8 @@
 // Numbers and tables as people read them.
 #pragma once
 
+#include "lists/entry.hpp"
+
 #include <ostream>
 #include <string>
 #include <utility>
@@ -16,6 +18,12 @@ std::string percent_text(double part, double whole);
 std::string ratio_text(double numerator, double denominator);
 /// "12.3 MiB".
 std::string bytes_text(double bytes);
+/// A rate in the prefix that leaves one to three digits before the point: "1.23 GFLOP/s"; "-" for
+/// 0.
+std::string rate_text(double per_second, const char* unit);
+
+/// A line for each kind of thing that a list's source holds and no problem was made of.
+void print_left_out(std::ostream& out, const std::vector<lists::LeftOut>& left_out);
 
 /// Rows of cells in aligned columns under a heading. Columns of numbers, with or without a unit,
 /// align right; a column without any text is left out.

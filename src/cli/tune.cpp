@@ -5,6 +5,7 @@
 #include "cli/text.hpp"
 #include "device/calibrate.hpp"
 #include "device/profile.hpp"
+#include "store/database.hpp"
 #include <gemwright/errors.hpp>
 #include <gemwright/planner.hpp>
 
@@ -33,6 +34,8 @@ struct Row {
   int code = kDone;
 
   bool measured() const { return explanation.chosen.median_us > 0; }
+  // Nothing to compute, and no kernel.
+  bool empty() const { return explanation.chosen.family == "none"; }
   double us() const {
     return measured() ? explanation.chosen.median_us : explanation.chosen.predicted_us;
   }
@@ -93,6 +96,7 @@ Json json_of(const Row& row) {
   json["vendor_best_us"] = explanation.vendor_best_us;
   json["margin"] = explanation.margin;
   json["noise"] = explanation.noise;
+  if (!explanation.note.empty()) json["note"] = explanation.note;
   return json;
 }
 
@@ -106,14 +110,18 @@ std::vector<std::string> cells_of(const Row& row) {
                                     std::to_string(problem.k),
                                     std::string(name(problem.a.type))};
   if (!row.failure.empty()) {
-    cells.insert(cells.end(), {"none", "-", "-", "-", "-"});
+    cells.insert(cells.end(), {"none", "-", "-", "-", "-", row.failure});
+    return cells;
+  }
+  if (row.empty()) {
+    cells.insert(cells.end(), {"none", "-", "-", "-", "-", "an empty result needs no kernel"});
     return cells;
   }
   const std::string mark = row.measured() ? "" : "~";
   cells.insert(cells.end(), {row.kernel, mark + time_text(row.us()),
                              mark + percent_text(row.explanation.floor_us, row.us()),
                              ratio_text(row.explanation.vendor_first_us, row.us()),
-                             std::string(name(row.explanation.source))});
+                             std::string(name(row.explanation.source)), row.explanation.note});
   return cells;
 }
 
@@ -126,7 +134,7 @@ void print(std::ostream& out, const Device& device, const std::vector<Row>& rows
   const bool one_model = all([&](const auto& entry) { return entry.model == rows[0].entry.model; });
   const bool no_batches = all([](const auto& entry) { return entry.problem.batch == 1; });
   Table table({"model", "role", "batch", "M", "N", "K", "type", "kernel", "time", "of floor",
-               "x vendor", "source"});
+               "x vendor", "source", "note"});
   for (const Row& row : rows) {
     auto cells = cells_of(row);
     // Columns without text are left out.
@@ -141,23 +149,25 @@ void print_notes(std::ostream& out, const std::vector<Row>& rows) {
   out << "\nof floor: the hardware's least time over this one\n"
          "x vendor: the time of the vendor library's first choice over this one\n";
   const bool predicted = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
-    return row.failure.empty() && !row.measured();
+    return row.failure.empty() && !row.measured() && !row.empty();
   });
   if (predicted) out << "~: predicted by the model, not measured\n";
-  for (const Row& row : rows) {
-    if (!row.failure.empty()) out << fmt::format("none: {}\n", row.failure);
-  }
+  const bool cut = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
+    return row.explanation.note.find("time limit") != std::string::npos;
+  });
+  if (cut) out << "time limit: kept as it is; a longer --time-limit tunes it again\n";
 }
 
 int run_tune(Context& context, const Options& options) {
-  const auto entries = options.problems.entries();
-  Device device = options.output.device();
-  if (device.present() && !options.model_only) {
+  const auto [entries, left_out] = options.problems.select();
+  Device device = options.model_only ? options.output.device() : options.output.present_device();
+  if (!options.model_only) {
     ProgressLine line(context);
     line.show("measuring the device's rates, once");
     device = calibrated(device);
   }
-  const Planner planner(device, options.store.store());
+  const Store store = options.store.store();
+  const Planner planner(device, store);
   const auto rows = tune_all(context, planner, entries, options);
 
   if (options.output.json) {
@@ -166,10 +176,15 @@ int run_tune(Context& context, const Options& options) {
     json["driver"] = device.profile().driver;
     json["rows"] = Json::array();
     for (const Row& row : rows) json["rows"].push_back(json_of(row));
+    if (!left_out.empty()) json["left_out"] = to_json(left_out);
     context.out << document(json);
   } else if (!rows.empty()) {
     print(context.out, device, rows);
     print_notes(context.out, rows);
+    print_left_out(context.err, left_out);
+  }
+  if (const auto trouble = store.database().trouble(); !trouble.empty()) {
+    context.err << "gemwright: warning: results are not kept: " << one_line(trouble) << '\n';
   }
   if (context.interrupted) {
     context.err << fmt::format("gemwright: interrupted with {} of {} problems done\n", rows.size(),

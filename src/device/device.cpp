@@ -6,14 +6,13 @@
 #include <gemwright/errors.hpp>
 
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 namespace gemwright {
 namespace {
-
-constexpr int kMostThreads = 1024;
 
 [[noreturn]] void refuse(std::string_view text) {
   std::string allowed = "cpu, cpu:THREADS, cuda, cuda:ORDINAL";
@@ -23,15 +22,27 @@ constexpr int kMostThreads = 1024;
   throw InvalidArgument("device", std::string(text), allowed);
 }
 
-// The number after the colon of "cpu:4"; 0 when there is no colon.
-int number_after_colon(std::string_view text) {
+// The number after the colon of "cpu:4"; nothing when there is no colon.
+std::optional<int> number_after_colon(std::string_view text) {
   const auto colon = text.find(':');
-  if (colon == std::string_view::npos) return 0;
+  if (colon == std::string_view::npos) return std::nullopt;
   int number = -1;
   const char* end = text.data() + text.size();
   const auto [last, error] = std::from_chars(text.data() + colon + 1, end, number);
   if (error != std::errc() || last != end || number < 0) refuse(text);
   return number;
+}
+
+// No thread at all is no CPU: only Device::cpu() reads 0 as every core.
+Device cpu_of(std::string_view text, std::optional<int> threads) {
+  const Device all = Device::cpu();
+  if (!threads) return all;
+  if (*threads < 1 || *threads > all.profile().cpu.cores) {
+    throw InvalidArgument("device", std::string(text),
+                          fmt::format("cpu:1 to cpu:{}, the cores that this process may use",
+                                      all.profile().cpu.cores));
+  }
+  return Device::cpu(*threads);
 }
 
 std::string features_key(const CpuFeatures& f) {
@@ -46,11 +57,12 @@ std::string features_key(const CpuFeatures& f) {
 }  // namespace
 
 Device Device::cpu(int threads) {
-  if (threads < 0 || threads > kMostThreads) {
-    throw InvalidArgument("threads", std::to_string(threads),
-                          fmt::format("0 (all cores) to {}", kMostThreads));
-  }
   static const DeviceProfile detected = cpu::detect();
+  if (threads < 0 || threads > detected.cpu.cores) {
+    throw InvalidArgument("threads", std::to_string(threads),
+                          fmt::format("0 (all cores) to {}, the cores that this process may use",
+                                      detected.cpu.cores));
+  }
   auto profile = std::make_shared<DeviceProfile>(detected);
   if (threads > 0) profile->cpu.threads = threads;
   cpu::attach_calibration(*profile);
@@ -63,8 +75,8 @@ Device Device::cuda(int ordinal) {
 
 Device Device::parse(std::string_view text) {
   const auto kind = text.substr(0, text.find(':'));
-  if (kind == "cpu") return cpu(number_after_colon(text));
-  if (kind == "cuda") return cuda(number_after_colon(text));
+  if (kind == "cpu") return cpu_of(text, number_after_colon(text));
+  if (kind == "cuda") return cuda(number_after_colon(text).value_or(0));
   for (int ordinal = 0; ordinal < cuda::device_count(); ++ordinal) {
     Device here = cuda(ordinal);
     if (here.slug() == text || here.slug() == fmt::format("nvidia-{}", text)) return here;

@@ -5,25 +5,64 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 namespace gemwright::files {
 
+/// Where in a document a parser is: the names of the objects' members that it is inside of.
+class JsonPlace {
+ public:
+  /// Depths are those of the library's parser callback.
+  void enter(int depth) { names_.resize(static_cast<std::size_t>(depth)); }
+  void name(int depth, std::string member) {
+    enter(depth);
+    names_.back() = std::move(member);
+  }
+  /// "text_config.hidden_size"; arrays leave no trace.
+  std::string text() const {
+    std::string joined;
+    for (const std::string& name : names_) {
+      if (!name.empty()) joined += (joined.empty() ? "" : ".") + name;
+    }
+    return joined;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// What was given, cut to a length that a person reads.
+inline std::string shortened(std::string text) {
+  constexpr std::size_t kLongest = 90;
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
+}
+
 /// Parses text; a nlohmann::json or an ordered one. Throws InvalidArgument for `argument`, with the
-/// place, for what is no JSON, holds numbers that no double holds, or is nested deeper than 32:
-/// the library copies and prints recursively, and would run out of stack.
+/// place, for what is no JSON, holds numbers that no double holds (and names their field), or is
+/// nested deeper than 32: the library copies and prints recursively, and would run out of stack.
 template <typename Json>
 Json parse_json(std::string_view text, const std::string& argument, const std::string& allowed) {
   constexpr int kDeepest = 32;
-  const auto check_depth = [&](int depth, nlohmann::detail::parse_event_t, const Json&) {
+  using Event = nlohmann::detail::parse_event_t;
+  JsonPlace place;
+  const auto follow = [&](int depth, Event event, const Json& parsed) {
     if (depth > kDeepest) {
       throw InvalidArgument(argument, "nested deeper than " + std::to_string(kDeepest), allowed);
     }
+    if (event == Event::key) place.name(depth, parsed.template get<std::string>());
+    if (event == Event::object_start || event == Event::array_start) place.enter(depth);
     return true;
   };
   try {
-    return Json::parse(text, check_depth);
+    return Json::parse(text, follow);
+  } catch (const nlohmann::json::out_of_range& error) {
+    const std::string field = place.text();
+    throw InvalidArgument(field.empty() ? argument : argument + ": " + field,
+                          shortened(error.what()), "a number that a double holds");
   } catch (const nlohmann::json::exception& error) {
     throw InvalidArgument(argument, error.what(), allowed);
   }

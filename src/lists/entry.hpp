@@ -24,6 +24,21 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
+/// What a source holds that no problem was made of.
+struct LeftOut {
+  std::string role;
+  std::string reason;
+  std::int64_t count = 0;
+
+  bool operator==(const LeftOut&) const = default;
+};
+
+/// The problems of a source, and what of it was left out.
+struct Selection {
+  std::vector<Entry> entries;
+  std::vector<LeftOut> left_out;
+};
+
 struct Options {
   /// Rows of A: tokens. One problem is made for each.
   std::vector<std::int64_t> m = {1};

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <map>
 #include <set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -92,6 +94,15 @@ bool is_embedding(const std::string& role) {
          last == "relative_attention_bias";
 }
 
+// Why no problem is made of a tensor; empty when one is.
+std::string unfit(const Tensor& tensor, const std::string& role) {
+  if (tensor.shape.size() != 2) return std::to_string(tensor.shape.size()) + "-D";
+  if (tensor.shape[0] == 0 || tensor.shape[1] == 0) return "empty";
+  if (is_embedding(role)) return "a table that is looked up in";
+  if (!type_of(tensor.type)) return "of type " + files::shortened(tensor.type);
+  return {};
+}
+
 void read_into(std::vector<Tensor>& tensors, const fs::path& file) {
   auto more = parse_safetensors_header(read_header(file), file.string());
   std::move(more.begin(), more.end(), std::back_inserter(tensors));
@@ -158,21 +169,28 @@ std::vector<Tensor> parse_safetensors_header(std::string_view text, const std::s
   return tensors;
 }
 
-std::vector<Entry> from_tensors(const std::vector<Tensor>& tensors, const std::string& model,
-                                const Options& options) {
+Selection from_tensors(const std::vector<Tensor>& tensors, const std::string& model,
+                       const Options& options) {
   std::vector<Entry> all;
+  std::map<std::pair<std::string, std::string>, std::int64_t> left_out;
   for (const Tensor& tensor : tensors) {
-    const auto type = type_of(tensor.type);
     const std::string role = role_of(tensor.name);
-    if (!type || tensor.shape.size() != 2 || is_embedding(role)) continue;
-    if (tensor.shape[0] == 0 || tensor.shape[1] == 0) continue;
+    if (const auto reason = unfit(tensor, role); !reason.empty()) {
+      ++left_out[{role, reason}];
+      continue;
+    }
     const Layer layer{role, tensor.shape[0], tensor.shape[1]};
-    for (auto& entry : entries(model, {layer}, *type, options)) all.push_back(std::move(entry));
+    const DataType type = *type_of(tensor.type);
+    for (auto& entry : entries(model, {layer}, type, options)) all.push_back(std::move(entry));
   }
-  return merged(all);
+  Selection selection{merged(all), {}};
+  for (const auto& [what, count] : left_out) {
+    selection.left_out.push_back({what.first, what.second, count});
+  }
+  return selection;
 }
 
-std::vector<Entry> from_safetensors(const fs::path& path, const Options& options) {
+Selection from_safetensors(const fs::path& path, const Options& options) {
   if (options.tensor_parallel != 1) {
     throw InvalidArgument("tensor parallel degree", std::to_string(options.tensor_parallel),
                           "1 for safetensors, which do not say how a weight is shared out");
@@ -183,7 +201,7 @@ std::vector<Entry> from_safetensors(const fs::path& path, const Options& options
   std::vector<Tensor> tensors;
   for (const fs::path& file : files_of(path)) read_into(tensors, file);
   auto all = from_tensors(tensors, model_name(path), options);
-  if (all.empty()) {
+  if (all.entries.empty()) {
     throw InvalidArgument(path.string(), "no 2-D weight of type F32, F16 or BF16",
                           "a checkpoint with linear layers of those types");
   }

@@ -14,7 +14,7 @@ namespace gemwright::lists {
 /// .safetensors files. Every 2-D tensor of a type that problems have is taken as a linear layer's
 /// W[N, K], except embedding tables; layers of a stack ("model.layers.7.mlp.down_proj") share a
 /// role. Throws InvalidArgument for what is no safetensors file, and when there is no such weight.
-std::vector<Entry> from_safetensors(const std::filesystem::path& path, const Options& options);
+Selection from_safetensors(const std::filesystem::path& path, const Options& options);
 
 /// One tensor of a header.
 struct Tensor {
@@ -27,7 +27,7 @@ struct Tensor {
 std::vector<Tensor> parse_safetensors_header(std::string_view json, const std::string& file);
 
 /// The linear layers among tensors; of types that problems do not have there are none.
-std::vector<Entry> from_tensors(const std::vector<Tensor>& tensors, const std::string& model,
-                                const Options& options);
+Selection from_tensors(const std::vector<Tensor>& tensors, const std::string& model,
+                       const Options& options);
 
 }  // namespace gemwright::lists

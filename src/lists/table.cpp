@@ -48,7 +48,8 @@ class Row {
   }
 
   [[noreturn]] void refuse(std::string_view name, const std::string& allowed) const {
-    throw InvalidArgument(place_ + ": " + std::string(name), text(name, "nothing"), allowed);
+    throw InvalidArgument(place_ + ": " + std::string(name),
+                          files::shortened(text(name, "nothing")), allowed);
   }
 
  private:
@@ -136,6 +137,24 @@ void check_column(const std::string& name, const std::string& place) {
   if (!is_column(name)) throw InvalidArgument(place + ": column", '"' + name + '"', kColumns);
 }
 
+std::vector<std::string> columns(const std::vector<std::string>& cells, const std::string& place) {
+  std::set<std::string> seen;
+  for (const auto& name : cells) {
+    check_column(name, place);
+    if (!seen.insert(name).second) {
+      throw InvalidArgument(place + ": column", '"' + name + "\" twice", "each column once");
+    }
+  }
+  return cells;
+}
+
+// Spreadsheets mark UTF-8 by three bytes in front.
+std::string_view without_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 std::vector<Entry> from_csv(std::string_view text, const Options& options) {
   std::vector<Entry> all;
   std::vector<std::string> header;
@@ -148,8 +167,7 @@ std::vector<Entry> from_csv(std::string_view text, const Options& options) {
     if (trimmed(line).empty() || trimmed(line).front() == '#') continue;
     const auto cells = split(line);
     if (header.empty()) {
-      for (const auto& name : cells) check_column(name, place);
-      header = cells;
+      header = columns(cells, place);
       continue;
     }
     if (cells.size() > header.size()) {
@@ -194,7 +212,8 @@ std::vector<Entry> from_json(std::string_view text, const Options& options) {
 
 }  // namespace
 
-std::vector<Entry> from_table(std::string_view text, const Options& options) {
+std::vector<Entry> from_table(std::string_view given, const Options& options) {
+  const std::string_view text = without_mark(given);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json_text =
       first != std::string_view::npos && (text[first] == '[' || text[first] == '{');

@@ -17,8 +17,8 @@ namespace gemwright::lists {
 ///   bias       none (the default), row or column
 ///   problem    a problem's key, instead of all of the above
 ///   model, role, count
-/// An item of a JSON array may be a key alone. Throws InvalidArgument with the line (CSV) or item
-/// (JSON) and the column.
+/// A mark of UTF-8 in front is passed over. An item of a JSON array may be a key alone. Throws
+/// InvalidArgument with the line (CSV) or item (JSON) and the column.
 std::vector<Entry> from_table(std::string_view text, const Options& options);
 
 }  // namespace gemwright::lists

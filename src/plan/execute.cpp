@@ -54,6 +54,11 @@ void check_apart(const char* name, const Extent& input, const Extent& output) {
                         "memory of its own (only C may be D, in the same type and strides)");
 }
 
+Extent bias_extent(const Problem& p, const void* pointer) {
+  const Operand vector{.type = p.bias_type, .row_stride = 0, .col_stride = 1};
+  return extent(pointer, vector, 1, p.bias == Bias::per_row ? p.m : p.n, 1);
+}
+
 // Each element of C lies where the element of D does that it is added to.
 bool same_places(const Problem& p, const Operands& operands) {
   const auto same = [](std::int64_t size, std::int64_t c_stride, std::int64_t d_stride) {
@@ -79,7 +84,10 @@ void check_operands(const Problem& p, const Operands& operands) {
       check_apart("C", extent(operands.c, *p.c, p.m, p.n, p.batch), d);
     }
   }
-  if (p.bias != Bias::none) check_pointer("bias", operands.bias, size_bytes(p.bias_type));
+  if (p.bias != Bias::none) {
+    check_pointer("bias", operands.bias, size_bytes(p.bias_type));
+    check_apart("bias", bias_extent(p, operands.bias), d);
+  }
 }
 
 // Takes a workspace from the pool for the length of a run.

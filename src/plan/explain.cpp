@@ -73,6 +73,7 @@ Explanation explanation_of(const tune::Result& result, const Problem& problem, c
   explanation.floor_us = model::floor_us(problem, device);
   explanation.margin = result.margin;
   explanation.noise = result.noise;
+  explanation.note = result.note;
   for (const tune::Outcome& outcome : result.outcomes) {
     explanation.candidates.push_back(report_of(outcome));
     const double us = outcome.median_us;
@@ -96,6 +97,7 @@ Explanation explanation_of(const store::Record& record) {
   explanation.vendor_best_us = record.vendor_best_us;
   explanation.margin = record.margin;
   explanation.noise = record.noise;
+  explanation.note = record.note;
   return explanation;
 }
 
@@ -121,6 +123,8 @@ store::Record record_of(const tune::Result& result, const Explanation& explanati
   record.vendor_best_us = explanation.vendor_best_us;
   record.margin = result.margin;
   record.noise = result.noise;
+  record.note = result.note;
+  record.time_limit_s = result.cut_s;
   record.policy = kPolicy;
   record.version = GEMWRIGHT_VERSION;
   record.driver = device.profile().driver;

@@ -38,6 +38,7 @@ const KernelTable& best_kernels() {
 }  // namespace
 
 std::size_t packed_weights_bytes(const Problem& problem) {
+  problem.check();
   if (problem.weight) {
     return static_cast<std::size_t>(
         formats::packed_layout(*problem.weight, problem.n, problem.k).bytes);

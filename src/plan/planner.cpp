@@ -57,6 +57,22 @@ std::optional<Built> from_record(const store::Record& record, const Problem& pro
   }
 }
 
+void check(const PlanOptions& options) {
+  if (options.mode > Mode::store_only) {
+    throw InvalidArgument("options.mode", std::to_string(static_cast<int>(options.mode)),
+                          "tune, model or store_only");
+  }
+  if (options.max_candidates < 0) {
+    throw InvalidArgument("options.max_candidates", std::to_string(options.max_candidates),
+                          "0 (all) or more");
+  }
+  // Also refuses what is no number.
+  if (!(options.time_limit_s > 0)) {
+    throw InvalidArgument("options.time_limit_s", fmt::format("{}", options.time_limit_s),
+                          "seconds above 0");
+  }
+}
+
 bool matches(const Candidate& candidate, std::string_view force) {
   const std::string_view family = candidate.family->name();
   if (force == family) return true;
@@ -112,6 +128,12 @@ std::string all_failures(const Problem& problem, const tune::Result& result) {
   return text;
 }
 
+// A stored answer whose tuning was cut short stays one, until somebody allows more time.
+bool has_more_time(const PlanOptions& options, const store::Record& record) {
+  return options.mode == Mode::tune && record.time_limit_s > 0 &&
+         options.time_limit_s > record.time_limit_s;
+}
+
 // Where among the candidates the stored choice is; -1 when it is not there.
 int incumbent_of(const std::vector<Candidate>& candidates, store::Database& database,
                  const Problem& problem, const Device& device) {
@@ -129,7 +151,7 @@ int incumbent_of(const std::vector<Candidate>& candidates, store::Database& data
 
 Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const Device& device,
                 store::Database& database, std::vector<Refusal> refusals,
-                const PlanOptions& options) {
+                const PlanOptions& options, bool replace) {
   tune::Request request;
   request.problem = &problem;
   request.device = &device;
@@ -138,7 +160,7 @@ Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const
   request.progress = options.progress;
   request.cancelled = options.cancelled;
   request.database = &database;
-  if (options.retune) {
+  if (replace) {
     request.incumbent = incumbent_of(request.candidates, database, problem, device);
   }
   const tune::Result result = tune::tune(request);
@@ -150,13 +172,10 @@ Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const
     built.explanation.source = Source::forced;
     return built;
   }
-  // Cancelled before anything was timed: an answer for now, but not evidence to keep.
-  if (built.explanation.chosen.best_us <= 0) {
-    built.explanation.source = Source::model;
-    return built;
-  }
+  if (built.explanation.chosen.best_us <= 0) built.explanation.source = Source::model;
+  if (!result.lasting) return built;
   const store::Record record = record_of(result, built.explanation, problem, device);
-  const store::Record kept = database.keep(record, options.retune);
+  const store::Record kept = database.keep(record, replace);
   if (kept.chosen.configuration_json != record.chosen.configuration_json ||
       kept.chosen.family != record.chosen.family) {
     // Another process was first: every process gives the same answer.
@@ -184,6 +203,7 @@ Planner::Planner(Device device, Store store)
 
 Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
   given.check();
+  check(options);
   const Canonical form = canonical(given);
   const Problem& problem = form.problem;
   if (problem.m == 0 || problem.n == 0 || problem.batch == 0) {
@@ -192,11 +212,13 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
     return make_plan(given, form, device_, {nullptr, std::move(nothing)});
   }
 
+  bool replace = options.retune;
   if (options.force.empty() && !options.retune) {
     if (const auto record = store_.database().find(key(problem), device_.key())) {
-      if (auto built = from_record(*record, problem, device_)) {
-        return make_plan(given, form, device_, *std::move(built));
-      }
+      auto built =
+          has_more_time(options, *record) ? std::nullopt : from_record(*record, problem, device_);
+      if (built) return make_plan(given, form, device_, *std::move(built));
+      replace = true;
     }
   }
   if (options.mode == Mode::store_only) {
@@ -224,7 +246,7 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
   candidates = model::prune(std::move(candidates), options.max_candidates);
   return make_plan(given, form, device,
                    by_tuning(std::move(candidates), problem, device, store_.database(),
-                             std::move(refusals), options));
+                             std::move(refusals), options, replace));
 }
 
 CandidateList Planner::candidates(const Problem& given) const {

@@ -54,7 +54,23 @@ void check_stride(const std::string& argument, std::int64_t stride) {
   }
 }
 
+// Enumerations come from callers who may have cast a number.
+void check_type(const std::string& argument, DataType type) {
+  if (type > DataType::bf16) {
+    throw InvalidArgument(argument, std::to_string(static_cast<int>(type)), "f32, f16 or bf16");
+  }
+}
+
+void check_bias(const Problem& problem) {
+  if (problem.bias > Bias::per_column) {
+    throw InvalidArgument("bias", std::to_string(static_cast<int>(problem.bias)),
+                          "none, per_row or per_column");
+  }
+  check_type("bias_type", problem.bias_type);
+}
+
 void check_operand(const std::string& name, const Operand& operand) {
+  check_type(name + ".type", operand.type);
   check_stride(name + ".row_stride", operand.row_stride);
   check_stride(name + ".col_stride", operand.col_stride);
   check_stride(name + ".batch_stride", operand.batch_stride);
@@ -139,6 +155,7 @@ Problem Problem::linear(std::int64_t m, std::int64_t n, std::int64_t k, DataType
 Problem Problem::bmm(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
                      DataType type) {
   check_sizes(batch, m, n, k);
+  check_type("type", type);
   Problem problem;
   problem.m = m;
   problem.n = n;
@@ -158,6 +175,7 @@ void Problem::check() const {
   check_operand("d", d);
   if (c) check_operand("c", *c);
   check_weight(*this);
+  check_bias(*this);
   check_reach("a", a, m, k, batch);
   check_reach("b", b, k, n, batch);
   check_reach("d", d, m, n, batch);

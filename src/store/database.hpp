@@ -33,6 +33,8 @@ class Database {
   virtual std::vector<Failure> failures(const std::string& device) = 0;
   /// Where it is, for messages: a path, or "memory".
   virtual std::string location() const = 0;
+  /// Why the last record could not be written; empty when it was.
+  virtual std::string trouble() = 0;
 };
 
 /// The later of two records of one problem wins; of the same date, the one with more candidates

@@ -108,6 +108,11 @@ class FileDatabase final : public Database, public ForkGuard {
 
   std::string location() const override { return path_.string(); }
 
+  std::string trouble() override {
+    const std::lock_guard lock(mutex_);
+    return unwritten_ ? "store " + path_.string() + ": " + reported_ : std::string();
+  }
+
  private:
   void before_fork() override {
     mutex_.lock();
@@ -137,6 +142,7 @@ class FileDatabase final : public Database, public ForkGuard {
           return std::optional(std::pair(record, true));
         });
     cache_.erase(record.problem + '\n' + record.device);
+    unwritten_ = !kept;
     if (kept) return *kept;
     const auto there = unsaved_->find(record.problem, record.device);
     const bool won = !there || wins(record, *there);
@@ -146,7 +152,7 @@ class FileDatabase final : public Database, public ForkGuard {
   static void insert(Session& session, const Record& record) {
     Statement statement(session.connection,
                         "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                        "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     bind(statement, record);
     statement.step();
   }
@@ -221,6 +227,7 @@ class FileDatabase final : public Database, public ForkGuard {
   Clock::time_point checked_{};
   std::int64_t version_ = -1;
   std::string reported_;
+  bool unwritten_ = false;  // the last record could not be
   // What could not be written; gone with this object.
   std::unique_ptr<Database> unsaved_;
 };

@@ -42,6 +42,7 @@ class LayeredDatabase final : public Database {
   }
 
   std::string location() const override { return first_->location(); }
+  std::string trouble() override { return first_->trouble(); }
 
  private:
   std::unique_ptr<Database> first_;

@@ -72,6 +72,7 @@ class MemoryDatabase final : public Database {
   }
 
   std::string location() const override { return "memory"; }
+  std::string trouble() override { return {}; }
 
  private:
   std::mutex mutex_;

@@ -32,8 +32,10 @@ struct Record {
   double vendor_best_us = 0;
   double margin = 0;
   double noise = 0;
-  std::string policy;   // how it was measured; another policy's rows are still answers
-  std::string version;  // of gemwright
+  std::string note;         // why it is not the whole answer; empty when it is
+  double time_limit_s = 0;  // the limit that cut the tuning short: a longer one may tune again
+  std::string policy;       // how it was measured; another policy's rows are still answers
+  std::string version;      // of gemwright
   std::string driver;
   std::string date;  // UTC, ISO 8601
 };

@@ -140,6 +140,8 @@ Json to_json(const Record& record) {
   json["vendor_best_us"] = finite(record.vendor_best_us);
   json["margin"] = std::max(0.0, finite(record.margin));
   json["noise"] = std::max(0.0, finite(record.noise));
+  if (!record.note.empty()) json["note"] = record.note;
+  if (record.time_limit_s > 0) json["time_limit_s"] = finite(record.time_limit_s);
   json["policy"] = record.policy;
   json["version"] = record.version;
   json["driver"] = record.driver;
@@ -160,6 +162,8 @@ Record record_from_json(const Json& json, const std::string& place) {
   record.vendor_best_us = reader.number("vendor_best_us");
   record.margin = reader.number("margin");
   record.noise = reader.number("noise");
+  if (json.contains("note")) record.note = reader.text("note");
+  if (json.contains("time_limit_s")) record.time_limit_s = reader.number("time_limit_s");
   record.policy = reader.text("policy");
   record.version = reader.text("version");
   record.driver = reader.text("driver");

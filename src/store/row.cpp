@@ -31,6 +31,8 @@ void each_field(AnyRecord& record, Visit visit) {
   visit(record.vendor_best_us);
   visit(record.margin);
   visit(record.noise);
+  visit(record.note);
+  visit(record.time_limit_s);
   visit(record.policy);
   visit(record.version);
   visit(record.driver);

@@ -11,8 +11,8 @@ namespace gemwright::store {
 /// The columns that bind() fills and read() takes, in their order.
 inline constexpr char kRecordColumns[] =
     "problem, device, family, family_version, configuration, parameters, predicted_us, best_us, "
-    "median_us, vendor, failure, floor_us, vendor_first_us, vendor_best_us, margin, noise, policy, "
-    "version, driver, date, candidates, checksum";
+    "median_us, vendor, failure, floor_us, vendor_first_us, vendor_best_us, margin, noise, note, "
+    "time_limit_s, policy, version, driver, date, candidates, checksum";
 
 /// Fills parameters 1, 2, ... The record must live until the statement's next reset.
 void bind(Statement& statement, const Record& record);

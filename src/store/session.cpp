@@ -1,5 +1,6 @@
 #include "store/session.hpp"
 
+#include "files/file_lock.hpp"
 #include "log/log.hpp"
 #include "store/row.hpp"
 
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <sqlite3.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // In the file's user_version. 0 is a file that SQLite just made.
-constexpr std::int64_t kSchema = 2;
+constexpr std::int64_t kSchema = 3;
 
 constexpr char kCreate[] = R"sql(
 CREATE TABLE records (
@@ -42,6 +42,8 @@ CREATE TABLE records (
   vendor_best_us REAL,
   margin REAL,
   noise REAL,
+  note TEXT NOT NULL,
+  time_limit_s REAL,
   policy TEXT NOT NULL,
   version TEXT NOT NULL,
   driver TEXT NOT NULL,
@@ -57,27 +59,28 @@ CREATE TABLE failures (
   problem TEXT NOT NULL,
   failure TEXT NOT NULL,      -- JSON: everything
   PRIMARY KEY (device, family, family_version, configuration, problem));
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;
 )sql";
+
+using files::FileLock;
 
 // Held shared while a file is being opened and alone while it is made or moved: nobody may join an
 // old file to a new write-ahead log. Where the lock cannot be had nothing can be moved either.
+// Opening takes milliseconds: who holds it for seconds hangs, and the store is then a miss.
+constexpr double kPatience = 2;
+
 class OpenLock {
  public:
-  OpenLock(const fs::path& path, int operation)
-      : file_(::open((path.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-    if (file_ < 0) return;
-    while (::flock(file_, operation) != 0 && errno == EINTR) {
+  OpenLock(const fs::path& path, FileLock::Kind kind)
+      : lock_(path.string() + ".lock", kind, kPatience) {
+    if (lock_.possible() && !lock_.held()) {
+      throw SqliteError(SQLITE_BUSY, fmt::format("another process has held {}.lock for {:g} s",
+                                                 path.string(), kPatience));
     }
   }
-  ~OpenLock() {
-    if (file_ >= 0) ::close(file_);
-  }
-  OpenLock(const OpenLock&) = delete;
-  OpenLock& operator=(const OpenLock&) = delete;
 
  private:
-  int file_;
+  FileLock lock_;
 };
 
 void make_private_folder(const fs::path& folder) {
@@ -188,7 +191,7 @@ Session::Session(Connection opened, FileIdentity opened_file)
 std::unique_ptr<Session> open_session(const fs::path& path) {
   make_private_folder(path.parent_path());
   if (identity(path) != FileIdentity{}) {
-    const OpenLock lock(path, LOCK_SH);
+    const OpenLock lock(path, FileLock::Kind::shared);
     try {
       if (auto connection = connect_known(path, Access::read_write)) {
         return session(std::move(*connection), path);
@@ -202,7 +205,7 @@ std::unique_ptr<Session> open_session(const fs::path& path) {
 }
 
 std::unique_ptr<Session> reopen_damaged(const fs::path& path) {
-  const OpenLock lock(path, LOCK_EX);
+  const OpenLock lock(path, FileLock::Kind::alone);
   make_private_file(path);
   auto found = examine(path);
   if (const auto* reason = std::get_if<std::string>(&found)) {

@@ -1,5 +1,6 @@
 #include "tune/build.hpp"
 
+#include "device/cpu/helpers.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -41,8 +42,8 @@ std::vector<Built> build_all(const Problem& problem, const Device& device,
     }
   };
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::jthread> helpers;
-  for (std::size_t i = 1; i < std::min(cores, candidates.size()); ++i) helpers.emplace_back(work);
+  const std::size_t wanted = std::min(cores, std::max<std::size_t>(candidates.size(), 1)) - 1;
+  auto helpers = cpu::start_helpers(wanted, work);
   work();
   helpers.clear();
   return built;

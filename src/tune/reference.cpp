@@ -1,5 +1,6 @@
 #include "tune/reference.hpp"
 
+#include "device/cpu/helpers.hpp"
 #include "formats/row_decoder.hpp"
 #include "numeric/convert.hpp"
 #include "problem/extent.hpp"
@@ -14,7 +15,6 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -145,8 +145,8 @@ std::vector<Product> products(const Lines& few_lines, std::span<const std::int64
       }
     }
   };
-  std::vector<std::jthread> helpers;
-  for (int i = 1; i < threads && many.size() > 64; ++i) helpers.emplace_back(work);
+  const int wanted = many.size() > 64 ? threads - 1 : 0;
+  auto helpers = cpu::start_helpers(static_cast<std::size_t>(std::max(wanted, 0)), work);
   work();
   helpers.clear();
   return results;

@@ -1,5 +1,6 @@
 #include "tune/tuner.hpp"
 
+#include "device/cpu/helpers.hpp"
 #include "log/log.hpp"
 #include "tune/build.hpp"
 #include "tune/failures.hpp"
@@ -25,9 +26,21 @@ constexpr double kShareBeforeMeasuring = 0.6;
 // Seconds for which another process that tunes is waited for.
 constexpr double kPatience = 60;
 
+// Seconds for a candidate in the worker: where kernels are compiled there, and where they are not.
+constexpr double kCompiled = 10;
+constexpr double kPrebuilt = 2;
+
 std::string label(const Candidate& candidate) {
   return fmt::format("{}/{}", candidate.family->name(),
                      candidate.family->configuration_name(candidate.configuration));
+}
+
+// A time that does not repeat is no evidence: it is said, and no ratio is made of it.
+void distrust(Outcome& outcome) {
+  outcome.failure = fmt::format("timing: unreliable, {:.1f} us at best and {:.1f} us usually",
+                                outcome.best_us, outcome.median_us);
+  outcome.best_us = outcome.median_us = 0;
+  log::warn("{}: {}", label(outcome.candidate), outcome.failure);
 }
 
 class Tuning {
@@ -46,12 +59,14 @@ class Tuning {
     Validator validator(*request_.problem, *request_.device);
     {
       // The worker makes its operands while this process compiles.
-      const std::jthread preparing([&] { validator.prepare(); });
+      const auto prepare = [&] { validator.prepare(); };
+      const auto preparing = cpu::start_helpers(1, prepare);
       build();
     }
     validate(validator);
     measure();
     if (result_.chosen < 0) choose_unmeasured();
+    judge();
     return std::move(result_);
   }
 
@@ -61,6 +76,8 @@ class Tuning {
   void measure();
   void rank(std::vector<Timed>& timed, const std::vector<std::size_t>& indices);
   void choose_unmeasured();
+  void judge();
+  bool absurd(const Outcome& outcome) const;
   void fail(Outcome& outcome, const Verdict& verdict);
 
   double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -72,8 +89,17 @@ class Tuning {
     const int total = 2 * static_cast<int>(result_.outcomes.size());
     if (request_.progress) request_.progress(done, total, text);
   }
+  // Why something was left out, the first reason given.
+  void lack(const std::string& reason) {
+    if (lacking_.empty()) lacking_ = reason;
+  }
+  std::string hurry() const {
+    return cancelled() ? "interrupted" : fmt::format("time limit {:g} s", request_.time_limit_s);
+  }
   double limit_s(const Candidate& candidate) const {
-    return request_.candidate_limit_s + 3e-6 * candidate.estimate.us;
+    const bool compiles = request_.device->kind() == DeviceKind::cuda;
+    const double least = request_.candidate_limit_s.value_or(compiles ? kCompiled : kPrebuilt);
+    return std::max(least, 50e-6 * candidate.estimate.us);
   }
 
   const Request& request_;
@@ -82,6 +108,8 @@ class Tuning {
   Clock::time_point start_;
   Result result_;
   std::vector<bool> right_;  // of the outcomes, once validated
+  bool disturbed_ = false;   // the chosen one's times do not repeat
+  std::string lacking_;      // why candidates were not measured
 };
 
 void Tuning::build() {
@@ -104,7 +132,7 @@ void Tuning::build() {
     outcome.kernel = std::move(built[i].kernel);
     if (outcome.kernel) continue;
     if (built[i].failure.empty()) {
-      fail(outcome, {Verdict::Kind::undone, "not built: time was up"});
+      lack(hurry());
     } else {
       fail(outcome, {built[i].out_of_memory ? Verdict::Kind::memory : Verdict::Kind::build,
                      built[i].failure});
@@ -118,11 +146,16 @@ void Tuning::validate(Validator& validator) {
   bool any_right = false;
   for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
     Outcome& outcome = result_.outcomes[i];
-    if (!outcome.kernel || stop_after(kShareBeforeMeasuring)) continue;
+    if (!outcome.kernel) continue;
+    if (stop_after(kShareBeforeMeasuring)) {
+      lack(hurry());
+      continue;
+    }
     const double left = kShareBeforeMeasuring * request_.time_limit_s - elapsed_s();
     if (any_right && 3e-6 * outcome.candidate.estimate.us > left) {
       log::info("{} is not tried: predicted to take {:.0f} ms", label(outcome.candidate),
                 outcome.candidate.estimate.us * 1e-3);
+      lack(hurry());
       continue;
     }
     const Verdict verdict = validator.check(outcome.candidate, limit_s(outcome.candidate),
@@ -134,6 +167,7 @@ void Tuning::validate(Validator& validator) {
       fail(outcome, verdict);
     } else {
       log::warn("{} was not validated: {}", label(outcome.candidate), verdict.reason);
+      lack(stop_after(kShareBeforeMeasuring) ? hurry() : verdict.reason);
     }
     progress((count + static_cast<int>(i) + 1) / 2, "checked " + label(outcome.candidate));
   }
@@ -162,8 +196,11 @@ void Tuning::measure() {
     if (tune::measure(*request_.problem, *request_.device, timed, policy_,
                       [&] { return stop_after(1); })) {
       rank(timed, indices);
+    } else {
+      lack("no memory for its operands");
     }
   } catch (const std::exception& error) {
+    lack(error.what());
     log::warn("{} was not measured: {}", key(*request_.problem), error.what());
   }
   progress(
@@ -190,14 +227,21 @@ void Tuning::rank(std::vector<Timed>& timed, const std::vector<std::size_t>& ind
   if (choice.index < 0) return;
   result_.chosen = static_cast<int>(indices[static_cast<std::size_t>(choice.index)]);
 
+  const Contender& chosen = contenders[static_cast<std::size_t>(choice.index)];
+  disturbed_ = unreliable(chosen, contenders, policy_);
   double second = 0;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
-    const double us = best(contenders[i]);
-    if (static_cast<int>(i) == choice.index || us <= 0) continue;
-    second = second == 0 ? us : std::min(second, us);
+    if (static_cast<int>(i) == choice.index) continue;
+    Outcome& outcome = result_.outcomes[indices[i]];
+    const bool vendor = outcome.candidate.family->vendor();
+    if (unreliable(contenders[i], contenders, policy_) || absurd(outcome) ||
+        (vendor && disturbed_)) {
+      distrust(outcome);
+    } else if (const double us = best(contenders[i]); us > 0) {
+      second = second == 0 ? us : std::min(second, us);
+    }
   }
-  const double chosen = best(contenders[static_cast<std::size_t>(choice.index)]);
-  result_.margin = second > 0 ? second / chosen - 1 : 0;
+  result_.margin = second > 0 ? second / best(chosen) - 1 : 0;
 }
 
 void Tuning::choose_unmeasured() {
@@ -212,6 +256,41 @@ void Tuning::choose_unmeasured() {
     log::warn("{}: {} is chosen unmeasured", key(*request_.problem),
               label(result_.outcomes[static_cast<std::size_t>(result_.chosen)].candidate));
   }
+}
+
+// So far beyond its prediction, and the chosen one is not, that something else was measured:
+// threads that spin for each other can lose every time slice, and are then slow without any spread.
+bool Tuning::absurd(const Outcome& outcome) const {
+  constexpr double kBeyond = 50;
+  const Outcome& chosen = result_.outcomes[static_cast<std::size_t>(result_.chosen)];
+  const auto error = [](const Outcome& o) {
+    return o.candidate.estimate.us > 0 ? o.best_us / o.candidate.estimate.us : 1;
+  };
+  return error(outcome) > kBeyond * std::max(1.0, error(chosen));
+}
+
+// What the answer lacks, and whether it is to be kept. One that the time limit cut short is: asking
+// again would only spend that time again, until a longer limit is given.
+void Tuning::judge() {
+  if (result_.chosen < 0) return;
+  const auto unmeasured = std::count_if(
+      result_.outcomes.begin(), result_.outcomes.end(),
+      [](const Outcome& outcome) { return outcome.best_us <= 0 && outcome.failure.empty(); });
+  const bool measured = result_.outcomes[static_cast<std::size_t>(result_.chosen)].best_us > 0;
+  const bool late = elapsed_s() > kShareBeforeMeasuring * request_.time_limit_s;
+  if (disturbed_) {
+    result_.note = "times did not repeat: something else uses this device; not kept";
+  } else if (unmeasured > 0) {
+    result_.note = fmt::format("{} of {} candidates not measured: {}", unmeasured,
+                               result_.outcomes.size(), lacking_.empty() ? hurry() : lacking_);
+  } else if (stop_after(1)) {
+    result_.note = "measured in few rounds: " + hurry();
+  }
+  if (!result_.note.empty() && !disturbed_ && (late || cancelled())) {
+    result_.cut_s = cancelled() ? elapsed_s() : request_.time_limit_s;
+  }
+  const bool right = right_[static_cast<std::size_t>(result_.chosen)];
+  result_.lasting = measured ? !disturbed_ : right && late && !cancelled();
 }
 
 void Tuning::fail(Outcome& outcome, const Verdict& verdict) {

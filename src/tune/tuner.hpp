@@ -28,6 +28,9 @@ struct Result {
   int chosen = -1;                // index of the winner; -1 when none ran
   double margin = 0;              // the second's best time / the chosen one's - 1
   double noise = 0;               // relative spread of the rounds
+  std::string note;               // why it is not the whole answer; empty when it is
+  double cut_s = 0;               // the time, in seconds, that ended it early; 0: it was enough
+  bool lasting = false;           // fit to be kept: measured well, or cut by the time limit
 };
 
 struct Request {
@@ -35,9 +38,9 @@ struct Request {
   const Device* device = nullptr;
   std::vector<Candidate> candidates;  // ranked: the first is the model's choice
   double time_limit_s = 30;
-  /// What one candidate may take to be built and validated in the worker, besides three times what
-  /// is predicted for it.
-  double candidate_limit_s = 10;
+  /// What one candidate may take to be built and validated in the worker, at least; fifty times
+  /// what is predicted for it where that is more. The kind of device's own when not given.
+  std::optional<double> candidate_limit_s;
   /// Index of the choice of before, when this tunes anew: it stays within the noise band. -1: none.
   int incumbent = -1;
   /// How long to measure and what counts as equal; the kind of device's own when not given.

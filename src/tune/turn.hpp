@@ -1,6 +1,7 @@
 // One tuning of a device at a time, among the threads and the processes of a user.
 #pragma once
 
+#include "files/file_lock.hpp"
 #include <gemwright/device.hpp>
 
 #include <functional>
@@ -15,13 +16,10 @@ namespace gemwright::tune {
 class Turn {
  public:
   Turn(const Device& device, double patience_s, const std::function<bool()>& cancelled);
-  ~Turn();
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
 
  private:
   std::unique_lock<std::mutex> thread_;
-  int file_ = -1;  // locked as long as it is open
+  files::FileLock process_;
 };
 
 }  // namespace gemwright::tune

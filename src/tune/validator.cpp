@@ -83,14 +83,14 @@ Verdict Validator::check(const Candidate& candidate, double limit_s,
             json::parse(families::to_json(*candidate.family, candidate.configuration))}}
           .dump();
   Verdict verdict;
-  // What an earlier candidate left behind may have killed the worker: a second try, in a fresh one,
-  // tells whose fault it is.
+  // What an earlier candidate left behind may have killed the worker, and a machine that stood
+  // still may have made it late: a second try, in a fresh one, tells whose fault it is.
   for (int attempt = 0; attempt < 2; ++attempt) {
     prepare();
     if (!prepared_) return unprepared_;
     if (here_) return here_->check(*candidate.family, candidate.configuration);
     verdict = check_in_worker(request, limit_s, stop);
-    if (verdict.kind != Verdict::Kind::fault) break;
+    if (verdict.kind != Verdict::Kind::fault && verdict.kind != Verdict::Kind::hang) break;
   }
   return verdict;
 }
@@ -104,7 +104,7 @@ Verdict Validator::check_in_worker(const std::string& request, double limit_s,
       verdict = parse_verdict(answer.text);
       break;
     case WorkerProcess::State::late:
-      verdict = {Verdict::Kind::hang, fmt::format("did not end within {:.0f} s", limit_s)};
+      verdict = {Verdict::Kind::hang, fmt::format("did not end within {:.1f} s", limit_s)};
       break;
     case WorkerProcess::State::stopped:
       verdict = {Verdict::Kind::undone, "stopped before it was done"};

@@ -3,6 +3,7 @@
 #include "log/log.hpp"
 #include "tune/worker.hpp"
 
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -44,8 +45,12 @@ void WorkerPool::give_back(std::unique_ptr<WorkerProcess> worker) {
   if (idle_.size() >= kMostIdle) return;
   idle_.push_back({std::move(worker), Clock::now() + kIdleTime});
   if (expiring_) return;
-  expiring_ = true;
-  std::thread([this] { expire(); }).detach();
+  try {
+    std::thread([this] { expire(); }).detach();
+    expiring_ = true;
+  } catch (const std::system_error&) {
+    idle_.clear();  // nobody would end them
+  }
 }
 
 void WorkerPool::expire() {

@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kHelloLimit = 20;  // a cold start from a slow disk
-constexpr int kStopInterval = 50;   // milliseconds
+constexpr double kHelloLimit = 5;  // a cold start from a slow disk
+constexpr int kStopInterval = 50;  // milliseconds
 
 // Attributes and file actions of a spawn, freed together.
 class SpawnSetup {

@@ -87,7 +87,71 @@ TEST_F(Command, TakesListsAndKeys) {
   EXPECT_EQ(json()[0]["problem"], key);
   std::ofstream(folder_ / "bad.csv") << "m,n,k\n2,8,x\n";
   EXPECT_EQ(run({"candidates", "--device", "cpu", "--list", folder_ / "bad.csv"}), kUsage);
-  EXPECT_TRUE(failed_with("line 2: k"));
+  EXPECT_TRUE(failed_with("bad.csv: line 2: k"));
+}
+
+TEST_F(Command, ErrorsNameTheFile) {
+  std::ofstream(folder_ / "config.json") << R"({"architectures": ["LlamaForCausalLM"]})";
+  EXPECT_EQ(run({"candidates", "--device", "cpu", "--config", folder_ / "config.json"}), kUsage);
+  EXPECT_TRUE(failed_with("config.json: hidden_size"));
+  std::ofstream(folder_ / "config.json") << R"({"architectures": ["LlamaForCausalLM"],
+      "hidden_size": )" + std::string(309, '9') +
+                                                "}";
+  EXPECT_EQ(run({"candidates", "--device", "cpu", "--config", folder_ / "config.json"}), kUsage);
+  EXPECT_TRUE(failed_with("config.json: config: hidden_size: given"));
+  std::ofstream(folder_ / "export.json") << R"({"gemwright_store": 1, "records": 5})";
+  EXPECT_EQ(run({"store", "import", folder_ / "export.json"}), kUsage);
+  EXPECT_TRUE(failed_with("export.json: records"));
+}
+
+TEST_F(Command, ThreadsThatAreNotThereAreRefused) {
+  for (const char* device : {"cpu:0", "cpu:4096"}) {
+    EXPECT_EQ(run({"tune", "--device", device, "--n", "64", "--k", "64"}), kUsage);
+    EXPECT_TRUE(failed_with("cpu:1 to cpu:")) << err_;
+  }
+}
+
+TEST_F(Command, AStoreIsMadeInAFolderThatIsThereOrOneBelow) {
+  const std::vector<std::string> tune = {"tune", "--device", "cpu:1",   "--n",    "16",
+                                         "--k",  "16",       "--model", "--store"};
+  const auto with = [&](const std::filesystem::path& path) {
+    auto arguments = tune;
+    arguments.push_back(path);
+    return run(arguments);
+  };
+  EXPECT_EQ(with(folder_ / "new" / "store.db"), kDone) << err_;
+  EXPECT_EQ(with(folder_ / "no" / "such" / "store.db"), kUsage);
+  EXPECT_TRUE(failed_with("no is no folder")) << err_;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
+  auto shipped = tune;
+  shipped.back() = "--shipped-store";
+  shipped.push_back(folder_ / "none.db");
+  EXPECT_EQ(run(shipped), kUsage);
+  EXPECT_TRUE(failed_with("none.db"));
+}
+
+TEST_F(Command, SaysWhatOfACheckpointItLeavesOut) {
+  const std::string header = R"({"a.weight": {"dtype": "BF16", "shape": [8, 8]},
+      "b.norm": {"dtype": "BF16", "shape": [8]}, "c.weight": {"dtype": "I8", "shape": [8, 8]}})";
+  {
+    std::ofstream out(folder_ / "x.safetensors", std::ios::binary);
+    for (int i = 0; i < 8; ++i) out.put(static_cast<char>(header.size() >> (8 * i)));
+    out << header;
+  }
+  const std::string file = folder_ / "x.safetensors";
+  EXPECT_EQ(run({"tune", "--device", "cpu:1", "--safetensors", file, "--model", "--json"}), kDone);
+  EXPECT_EQ(json()["left_out"]["count"], 2);
+  EXPECT_EQ(json()["left_out"]["kinds"][1]["reason"], "of type I8");
+  EXPECT_EQ(run({"tune", "--device", "cpu:1", "--safetensors", file, "--model"}), kDone);
+  EXPECT_NE(err_.find("left out: 1 x b.norm: 1-D"), std::string::npos) << err_;
+}
+
+TEST_F(Command, AnEmptyResultHasNoTime) {
+  EXPECT_EQ(run({"tune", "--device", "cpu:1", "--m", "0", "--n", "16", "--k", "16"}), kDone);
+  EXPECT_TRUE(said("an empty result needs no kernel"));
+  EXPECT_FALSE(said("~"));
+  EXPECT_EQ(run({"explain", "--device", "cpu:1", "--m", "0", "--n", "16", "--k", "16"}), kDone);
+  EXPECT_TRUE(said("chosen   none"));
 }
 
 }  // namespace

@@ -31,5 +31,12 @@ TEST(Table, TakesDatesAndNamesForText) {
             "never                 none\n");
 }
 
+TEST(Text, RatesKeepTheirDigits) {
+  EXPECT_EQ(rate_text(0, "FLOP/s"), "-");
+  EXPECT_EQ(rate_text(12.5, "B/s"), "12.5 B/s");
+  EXPECT_EQ(rate_text(4.567e9, "FLOP/s"), "4.57 GFLOP/s");
+  EXPECT_EQ(rate_text(4.567e15, "FLOP/s"), "4.57 PFLOP/s");
+}
+
 }  // namespace
 }  // namespace gemwright::cli

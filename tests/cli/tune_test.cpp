@@ -1,5 +1,6 @@
 #include "cli/support.hpp"
 #include "files/files.hpp"
+#include <gemwright/device.hpp>
 
 #include <chrono>
 #include <fstream>
@@ -38,6 +39,7 @@ TEST_F(Tune, TheSecondRunAnswersFromTheStore) {
 
   EXPECT_EQ(run({"store", "list"}), kDone);
   EXPECT_TRUE(said("1 tuned problems"));
+  EXPECT_TRUE(said("on " + Device::cpu(1).key()));
 }
 
 TEST_F(Tune, TheModelAnswersWithoutMeasuring) {
@@ -54,9 +56,49 @@ TEST_F(Tune, TheModelAnswersWithoutMeasuring) {
 }
 
 TEST_F(Tune, ADescribedDeviceIsRefusedForTuning) {
-  const int code = run({"tune", "--device", "h200", "--n", "64", "--k", "64"});
-  // A build without the CUDA half does not know the name.
-  EXPECT_TRUE(code == kNothingFound || code == kUsage || code == kDone) << code;
+#ifndef GEMWRIGHT_CUDA
+  GTEST_SKIP() << "a build without CUDA knows no GPU";
+#endif
+  const std::vector<std::string> sizes = {"--device", "l40s", "--n", "64", "--k", "64"};
+  const auto with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), sizes.begin(), sizes.end());
+    return run(arguments);
+  };
+  if (Device::parse("l40s").present()) GTEST_SKIP() << "this machine has one";
+  EXPECT_EQ(with({"tune"}), kNothingFound);
+  EXPECT_TRUE(failed_with("is not in this machine")) << err_;
+  EXPECT_EQ(with({"bench"}), kNothingFound);
+  EXPECT_TRUE(failed_with("candidates, explain and tune --model work for it")) << err_;
+  EXPECT_EQ(with({"candidates"}), kDone);
+  EXPECT_EQ(with({"explain"}), kDone);
+  EXPECT_EQ(with({"tune", "--model"}), kDone);
+}
+
+TEST_F(Tune, AStoreThatCannotBeWrittenIsSaidAndHarmsNothing) {
+  const auto path = folder_ / "a folder.db";
+  std::filesystem::create_directory(path);
+  auto arguments = small("tune");
+  arguments.insert(arguments.end(), {"--store", path});
+  EXPECT_EQ(run(arguments), kDone);
+  EXPECT_EQ(json()["rows"][0]["source"], "tuned");
+  EXPECT_NE(err_.find("gemwright: warning: results are not kept: store "), std::string::npos);
+}
+
+TEST_F(Tune, ATimeLimitIsSaidKeptAndTriedAgainWithMoreTime) {
+  const auto with_limit = [&](const char* limit) {
+    auto arguments = small("tune");
+    arguments.insert(arguments.end(), {"--time-limit", limit});
+    EXPECT_EQ(run(arguments), kDone) << err_;
+    return json()["rows"][0];
+  };
+  const auto first = with_limit("0.01");
+  EXPECT_NE(first["note"].get<std::string>().find("not measured: time limit 0.01 s"),
+            std::string::npos);
+  EXPECT_EQ(with_limit("0.01")["measured"], false);
+  const auto again = with_limit("60");
+  EXPECT_EQ(again["source"], "tuned");
+  EXPECT_FALSE(again.contains("note")) << again;
+  EXPECT_EQ(with_limit("90")["source"], "store");
 }
 
 TEST_F(Tune, BenchTimesNamedKernels) {

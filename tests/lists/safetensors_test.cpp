@@ -62,7 +62,8 @@ TEST_F(Safetensors, TakesTheLinearLayersOfAStackTogether) {
                                  block(0) + "," + block(1) + R"(, "__metadata__": {"a": "b"}})");
   Options options;
   options.m = {1, 8};
-  const auto entries = from_safetensors(file, options);
+  const auto selection = from_safetensors(file, options);
+  const auto& entries = selection.entries;
   ASSERT_EQ(entries.size(), 4U);
   EXPECT_EQ(entries[0].role, "model.layers.*.mlp.down_proj");
   EXPECT_EQ(entries[0].count, 2);
@@ -70,10 +71,25 @@ TEST_F(Safetensors, TakesTheLinearLayersOfAStackTogether) {
   EXPECT_EQ(entries[1].problem, Problem::linear(8, 64, 128, DataType::bf16));
 }
 
+TEST_F(Safetensors, SaysWhatItLeavesOutAndWhy) {
+  const auto file =
+      write("a.safetensors", "{" + tensor("model.embed_tokens.weight", "BF16", "[1000, 64]") + "," +
+                                 block(0) + "," + block(1) + "," +
+                                 tensor("experts.0.w", "F8_E4M3", "[8, 8]") + "," +
+                                 tensor("nothing", "BF16", "[0, 8]") + "}");
+  const std::vector<LeftOut> expected = {
+      {"experts.*.w", "of type F8_E4M3", 1},
+      {"model.embed_tokens", "a table that is looked up in", 1},
+      {"model.layers.*.norm", "1-D", 2},
+      {"nothing", "empty", 1},
+  };
+  EXPECT_EQ(from_safetensors(file, {}).left_out, expected);
+}
+
 TEST_F(Safetensors, TakesAFolderOfShards) {
   write("a.safetensors", "{" + block(0) + "}");
   write("b.safetensors", "{" + tensor("lm_head.weight", "F16", "[1000, 64]") + "}");
-  const auto entries = from_safetensors(folder_, {});
+  const auto entries = from_safetensors(folder_, {}).entries;
   ASSERT_EQ(entries.size(), 3U);
   EXPECT_EQ(entries[2].problem, Problem::linear(1, 1000, 64, DataType::f16));
 }
@@ -83,7 +99,7 @@ TEST_F(Safetensors, TakesAnIndex) {
   write("other.safetensors", "{" + tensor("other.weight", "F16", "[7, 7]") + "}");
   const auto index = folder_ / "model.safetensors.index.json";
   std::ofstream(index) << R"({"weight_map": {"x": "a.safetensors", "y": "a.safetensors"}})";
-  EXPECT_EQ(from_safetensors(index, {}).size(), 2U);
+  EXPECT_EQ(from_safetensors(index, {}).entries.size(), 2U);
   std::ofstream(index) << R"({"weight_map": {"x": "../a.safetensors"}})";
   EXPECT_NE(refusal(index).find("file name without folders"), std::string::npos);
   std::ofstream(index) << R"({"weights": {}})";

@@ -53,6 +53,19 @@ TEST(Table, TakesMFromTheOptionsWhenItHasNone) {
   EXPECT_EQ(from_table("n,k\n32,64\n", options).size(), 3U);
 }
 
+TEST(Table, PassesOverAMarkOfUtf8) {
+  EXPECT_EQ(from_table("\xEF\xBB\xBFm,n,k\n1,2,3\n", {}).size(), 1U);
+  EXPECT_EQ(from_table("\xEF\xBB\xBF[{\"m\":1,\"n\":2,\"k\":3}]", {}).size(), 1U);
+}
+
+TEST(Table, NumbersBeyondAnyTypeNameTheirField) {
+  const std::string digits(309, '9');
+  EXPECT_EQ(refusal("m,n,k\n1,2," + digits + "\n").rfind("line 2: k: given 99", 0), 0U);
+  const std::string json = refusal("[{\"m\": 1, \"n\": 2, \"k\": " + digits + "}]");
+  EXPECT_EQ(json.rfind("list: k: given ", 0), 0U) << json;
+  EXPECT_LT(json.size(), 200U);
+}
+
 TEST(Table, RefusesWithThePlace) {
   EXPECT_EQ(refusal("m,n,k\n1,x,3\n"),
             "line 2: n: given x; allowed: a whole number from 0 to 2147483648");
@@ -60,6 +73,7 @@ TEST(Table, RefusesWithThePlace) {
             "line 2: k: given nothing; allowed: a whole number from 0 to 2147483648");
   EXPECT_EQ(refusal("m,n,k\n1,2,3,4\n"),
             "line 2: given 4 cells; allowed: at most 3, as in the header");
+  EXPECT_EQ(refusal("m,n,k,m\n"), "line 1: column: given \"m\" twice; allowed: each column once");
   EXPECT_EQ(refusal("m,n,q\n").rfind("line 1: column: given \"q\"", 0), 0U);
   EXPECT_EQ(refusal("m,n,k,dtype\n1,2,3,int4\n"),
             "line 2: dtype: given int4; allowed: f32, f16 or bf16");

@@ -1,7 +1,9 @@
 // Plans on the CPU: what run() refuses, how operands are mapped, modes and their sources.
+#include "store/database.hpp"
 #include "support/cases.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,6 +78,9 @@ TEST(Plan, NamesTheOperandThatIsWrong) {
   EXPECT_EQ(refused_argument(plan, bad), "operands.d");
   bad = good;
   bad.d = a.data();
+  EXPECT_EQ(refused_argument(plan, bad), "operands.d");
+  bad = good;
+  bad.bias = d.data() + 60;
   EXPECT_EQ(refused_argument(plan, bad), "operands.d");
 }
 
@@ -162,10 +167,66 @@ TEST(Planner, StoreOnlyDoesNotGuess) {
   EXPECT_THROW(planner().plan(Problem::linear(4, 16, 16, DataType::f32), options), Unsupported);
 }
 
+TEST(Planner, AnAnswerThatATimeLimitCutShortStaysUntilThereIsMoreTime) {
+  const Store store = Store::none();
+  const Planner tuning(Device::cpu(1), store);
+  const Problem problem = Problem::linear(4, 32, 32, DataType::f32);
+  PlanOptions options;
+  options.max_candidates = 1;
+  const Plan first = tuning.plan(problem, options);
+  const std::string device = Device::cpu(1).key();
+  auto record = store.database().find(key(canonical(problem).problem), device);
+  if (!record) GTEST_SKIP() << first.explanation().note;
+  record->note = "2 of 3 candidates not measured: time limit 5 s";
+  record->time_limit_s = 5;
+  store.database().keep(*record, true);
+  options.time_limit_s = 5;
+  const Plan cut = tuning.plan(problem, options);
+  EXPECT_EQ(cut.explanation().source, Source::store);
+  EXPECT_EQ(cut.explanation().note, record->note);
+  options.time_limit_s = 20;
+  EXPECT_EQ(tuning.plan(problem, options).explanation().source, Source::tuned);
+  EXPECT_EQ(tuning.plan(problem, options).explanation().source, Source::store);
+}
+
 TEST(Planner, BadProblemsAreRefusedBeforeAnythingElse) {
   Problem problem = Problem::linear(4, 16, 16, DataType::f32);
   problem.beta = 1;
   EXPECT_THROW(planner().plan(problem), InvalidArgument);
+}
+
+std::string refused_option(const PlanOptions& options) {
+  try {
+    planner().plan(Problem::linear(4, 16, 16, DataType::f32), options);
+  } catch (const InvalidArgument& error) {
+    return error.argument();
+  }
+  return "";
+}
+
+TEST(Planner, BadOptionsAreNamed) {
+  PlanOptions options = untuned();
+  options.max_candidates = -1;
+  EXPECT_EQ(refused_option(options), "options.max_candidates");
+  for (const double limit : {-1.0, 0.0, std::nan("")}) {
+    options = untuned();
+    options.time_limit_s = limit;
+    EXPECT_EQ(refused_option(options), "options.time_limit_s") << limit;
+  }
+  options = untuned();
+  options.mode = static_cast<Mode>(9);
+  EXPECT_EQ(refused_option(options), "options.mode");
+}
+
+TEST(Packing, ABadProblemHasNoPackedSize) {
+  Problem problem = Problem::linear(4, 16, 16, DataType::f32);
+  problem.n = -16;
+  try {
+    packed_weights_bytes(problem);
+    FAIL();
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(error.argument(), "n");
+  }
 }
 
 TEST(Planner, CandidatesAreRankedAndRefusalsSayWhy) {

@@ -54,6 +54,20 @@ TEST(Problem, BadFieldsAreNamed) {
   EXPECT_EQ(refused_argument(problem), "c");
 }
 
+TEST(Problem, EnumerationsThatAreNoneAreNamed) {
+  const auto no_type = static_cast<DataType>(77);
+  Problem problem = Problem::mm(8, 8, 8, DataType::f32);
+  problem.b.type = no_type;
+  EXPECT_EQ(refused_argument(problem), "b.type");
+  problem = Problem::mm(8, 8, 8, DataType::f32);
+  problem.bias = static_cast<Bias>(9);
+  EXPECT_EQ(refused_argument(problem), "bias");
+  problem.bias = Bias::per_row;
+  problem.bias_type = no_type;
+  EXPECT_EQ(refused_argument(problem), "bias_type");
+  EXPECT_THROW(Problem::mm(8, 8, 8, no_type), InvalidArgument);
+}
+
 TEST(Problem, EmptyOnesPassWhateverTheStrides) {
   EXPECT_EQ(refused_argument(Problem::bmm(3, 0, 17, 5, DataType::f32)), "");
   EXPECT_EQ(refused_argument(Problem::bmm(3, 17, 0, 5, DataType::f32)), "");

@@ -1,4 +1,5 @@
 // The store meets damage, other schemas and disks that refuse: nothing throws, nothing is lost.
+#include "files/file_lock.hpp"
 #include "store/record_json.hpp"
 #include "store/samples.hpp"
 #include "store/sqlite.hpp"
@@ -185,6 +186,16 @@ TEST_F(Faults, AReadOnlyFolderIsReadAndRemembersInMemory) {
            database->failures("test device").size() == 1;
   }));
   ASSERT_EQ(chmod(folder_.c_str(), 0755), 0);
+}
+
+TEST_F(Faults, AStoreThatAnotherProcessHoldsIsAMiss) {
+  const files::FileLock other(path().string() + ".lock", files::FileLock::Kind::alone, 0);
+  ASSERT_TRUE(other.held());
+  const auto database = open_file(path());
+  EXPECT_FALSE(database->find(problem_key(1), "test device"));
+  database->keep(sample(1), false);
+  EXPECT_NE(database->trouble().find("another process has held"), std::string::npos);
+  EXPECT_TRUE(database->find(problem_key(1), "test device"));
 }
 
 TEST_F(Faults, AFolderThatCannotBeMade) {

@@ -109,6 +109,8 @@ TEST_F(TunerTest, CancelledWhileValidatingItKeepsWhatIsRight) {
   const Result result = tune(cancelled);
   EXPECT_EQ(result.chosen, 1);
   EXPECT_EQ(result.outcomes[1].best_us, 0);
+  EXPECT_NE(result.note.find("interrupted"), std::string::npos) << result.note;
+  EXPECT_FALSE(result.lasting);
 }
 
 TEST_F(TunerTest, CancelledWhileOneHangsItEndsAtOnce) {
@@ -126,13 +128,48 @@ TEST_F(TunerTest, CancelledWhileOneHangsItEndsAtOnce) {
   EXPECT_TRUE(failures().empty()) << "it was not its own limit that it passed";
 }
 
-TEST_F(TunerTest, TimeLimitEndsIt) {
+TEST_F(TunerTest, TimeLimitEndsItAndIsSaid) {
   Request limited = request({fake(Act::right), fake(Act::hang), fake(Act::right, 1)});
   limited.time_limit_s = 1;  // gone with the hanging one
   const auto start = std::chrono::steady_clock::now();
   const Result result = tune(limited);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
   EXPECT_EQ(result.chosen, 0);
+  EXPECT_NE(result.note.find("not measured: time limit 1 s"), std::string::npos) << result.note;
+  EXPECT_EQ(result.cut_s, 1);
+  EXPECT_TRUE(result.lasting) << "asking again would only wait again";
+}
+
+TEST_F(TunerTest, AHangCostsItsOwnLimitAndNoMore) {
+  Request hanging = request({fake(Act::right), fake(Act::hang)});
+  hanging.candidate_limit_s.reset();
+  const auto start = std::chrono::steady_clock::now();
+  const Result result = tune(hanging);
+  // Tried twice, in case it was the machine that stood still; a fake is predicted at 10 us.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_TRUE(result.outcomes[1].failure.starts_with("hang: ")) << result.outcomes[1].failure;
+  EXPECT_EQ(result.note, "");
+  EXPECT_TRUE(result.lasting);
+}
+
+TEST_F(TunerTest, TimesThatDoNotRepeatAreNoEvidence) {
+  Request disturbed = request({fake(Act::right), fake(Act::wild, 0, fake_vendor())});
+  disturbed.policy->least_final_rounds = disturbed.policy->most_final_rounds = 4;
+  const Result result = tune(disturbed);
+  EXPECT_EQ(result.chosen, 0);
+  EXPECT_EQ(result.outcomes[1].best_us, 0);
+  EXPECT_EQ(result.outcomes[1].median_us, 0);
+  EXPECT_TRUE(result.outcomes[1].failure.starts_with("timing: unreliable"))
+      << result.outcomes[1].failure;
+  EXPECT_TRUE(result.lasting);
+  EXPECT_TRUE(failures().empty()) << "it may be tried again";
+
+  Request alone = request({fake(Act::wild)});
+  alone.policy->least_final_rounds = alone.policy->most_final_rounds = 4;
+  const Result wild = tune(alone);
+  EXPECT_EQ(wild.chosen, 0);
+  EXPECT_NE(wild.note.find("did not repeat"), std::string::npos) << wild.note;
+  EXPECT_FALSE(wild.lasting);
 }
 
 TEST_F(TunerTest, ProgressNeverGoesBack) {

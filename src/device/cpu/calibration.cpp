@@ -2,6 +2,7 @@
 
 #include "device/constants_file.hpp"
 #include "device/cpu/measure.hpp"
+#include "files/file_lock.hpp"
 #include "files/files.hpp"
 #include "log/log.hpp"
 #include <gemwright/errors.hpp>
@@ -9,10 +10,7 @@
 #include <algorithm>
 #include <array>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 namespace gemwright::cpu {
 namespace {
@@ -51,25 +49,12 @@ void measure_rates(CpuProfile& cpu) {
   cpu.calibrated = true;
 }
 
-// Held while this process measures: two that do so at once would disturb each other. Without a
-// place for the file they do.
-class Turn {
- public:
-  explicit Turn(const std::filesystem::path& path) {
-    std::error_code ignored;
-    std::filesystem::create_directories(path.parent_path(), ignored);
-    file_ = open((path.string() + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file_ >= 0) flock(file_, LOCK_EX);
-  }
-  ~Turn() {
-    if (file_ >= 0) close(file_);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  int file_ = -1;
-};
+std::filesystem::path lock_path(const DeviceProfile& profile) {
+  const auto path = calibration_path(profile);
+  std::error_code ignored;
+  std::filesystem::create_directories(path.parent_path(), ignored);
+  return path.string() + ".lock";
+}
 
 std::string key_of(const DeviceProfile& profile) {
   return Device(std::make_shared<DeviceProfile>(profile), 0, true).key();
@@ -102,10 +87,12 @@ bool attach_calibration(DeviceProfile& profile) {
   return good;
 }
 
-Device calibrated(const Device& device, bool again) {
+Device calibrated(const Device& device, bool again, double patience_s) {
   auto profile = std::make_shared<DeviceProfile>(device.profile());
   if (!again && attach_calibration(*profile)) return {std::move(profile), 0, true};
-  const Turn turn(calibration_path(*profile));
+  const files::FileLock turn(lock_path(*profile), files::FileLock::Kind::alone, patience_s, [&] {
+    log::warn("another process measures {}: waiting for at most {:g} s", device.name(), patience_s);
+  });
   if (again || !attach_calibration(*profile)) {
     measure_rates(profile->cpu);
     try {

@@ -15,8 +15,9 @@ std::filesystem::path calibration_path(const DeviceProfile& profile);
 /// they are of another CPU, another version of the calibration, or make no sense.
 bool attach_calibration(DeviceProfile& profile);
 
-/// As gemwright::calibrated, for a CPU.
-Device calibrated(const Device& device, bool again);
+/// As gemwright::calibrated, for a CPU. Two processes that measure at once would disturb each
+/// other, so that one waits; but for `patience_s` only, as the other may hang.
+Device calibrated(const Device& device, bool again, double patience_s = 30);
 
 /// The constants as text, and back; the second is false when the text is not of this CPU.
 std::string calibration_text(const DeviceProfile& profile);

@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <sys/utsname.h>
 
 namespace gemwright::cpu {
@@ -49,10 +50,14 @@ void fill_typical(CpuProfile& cpu, std::string_view slug) {
   cpu.l2_bytes_per_s = typical.l2;
 }
 
+// The kernel's version alone: what a distribution or a provider adds to it names builds, not
+// behaviour.
 std::string operating_system() {
   utsname system{};
   if (uname(&system) != 0) return "unknown";
-  return std::string(system.sysname) + " " + system.release;
+  const std::string_view release = system.release;
+  return fmt::format("{} {}", system.sysname,
+                     release.substr(0, release.find_first_not_of("0123456789.")));
 }
 
 }  // namespace

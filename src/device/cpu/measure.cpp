@@ -1,5 +1,6 @@
 #include "device/cpu/measure.hpp"
 
+#include "device/cpu/helpers.hpp"
 #include "device/cpu/thread_pool.hpp"
 
 #include <algorithm>
@@ -182,10 +183,13 @@ double timed(int threads, const std::function<void(int)>& body) {
     body(index);
     took[static_cast<std::size_t>(index)] = thread_seconds() - begin;
   };
-  std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(work, i);
-  work(0);
-  for (std::thread& thread : others) thread.join();
+  {
+    std::atomic<int> next{1};
+    const auto help = [&] { work(next.fetch_add(1)); };
+    const auto others = start_helpers(static_cast<std::size_t>(threads - 1), help);
+    waiting.fetch_sub(threads - 1 - static_cast<int>(others.size()));  // nobody waits for the rest
+    work(0);
+  }
   return *std::max_element(took.begin(), took.end());
 }
 

@@ -1,9 +1,11 @@
 #include "device/cpu/thread_pool.hpp"
 
 #include "device/cpu/topology.hpp"
+#include "log/log.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 #include <pthread.h>
 #include <sched.h>
@@ -88,12 +90,18 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::reserve(int threads) {
   // One more than the helpers of a region, since the caller may run on any of their cores.
-  const int needed = threads > 1 ? std::min(threads, cores()) : 0;
+  const int needed = threads > 1 ? std::min({threads, cores(), most_.load()}) : 0;
   if (started_.load(std::memory_order_acquire) >= needed) return;
   const std::lock_guard lock(starting_);
   for (int i = started_.load(); i < needed; ++i) {
     Worker& worker = *workers_[static_cast<std::size_t>(i)];
-    worker.thread = std::thread([this, &worker] { work(worker); });
+    try {
+      worker.thread = std::thread([this, &worker] { work(worker); });
+    } catch (const std::system_error& error) {
+      log::warn("only {} of {} threads could be started: {}", i, needed, error.what());
+      most_.store(i);
+      return;
+    }
     started_.store(i + 1, std::memory_order_release);
   }
 }

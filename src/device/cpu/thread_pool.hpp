@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -28,8 +29,9 @@ class ThreadPool {
 
   int cores() const { return static_cast<int>(workers_.size()); }
 
-  /// Starts the workers that regions of so many threads need, unless they are there. run() does it
-  /// too; called ahead, no run has to.
+  /// Starts the workers that regions of so many threads need, unless they are there; fewer where
+  /// the system refuses, and regions then run on those and the caller. run() does it too; called
+  /// ahead, no run has to.
   void reserve(int threads);
 
   /// Calls task(index, participant) once for every index in [0, tasks), on at most `threads`
@@ -63,6 +65,7 @@ class ThreadPool {
 
   std::vector<std::unique_ptr<Worker>> workers_;  // one a core; the caller's core is left out
   std::atomic<int> started_{0};
+  std::atomic<int> most_{std::numeric_limits<int>::max()};  // that the system lets start
   std::mutex starting_;
   std::atomic<bool> stopping_{false};
   std::atomic<bool> busy_{false};

@@ -2,6 +2,7 @@
 
 #include "device/calibrate.hpp"
 #include "device/cpu/detect.hpp"
+#include "files/file_lock.hpp"
 #include "files/files.hpp"
 
 #include <cstdlib>
@@ -85,6 +86,15 @@ TEST_F(Calibration, CorruptFileIsMeasuredAgain) {
 TEST_F(Calibration, WorksWhereNothingCanBeKept) {
   files::write_atomically(folder_, "a file where the cache folder should be");
   EXPECT_TRUE(calibrated(Device::cpu(1)).profile().cpu.calibrated);
+}
+
+TEST_F(Calibration, WaitsForAnotherProcessOnlySoLong) {
+  const Device device = Device::cpu(1);
+  const auto path = calibration_path(device.profile());
+  std::filesystem::create_directories(path.parent_path());
+  const files::FileLock other(path.string() + ".lock", files::FileLock::Kind::alone, 0);
+  ASSERT_TRUE(other.held());
+  EXPECT_TRUE(calibrated(device, false, 0.1).profile().cpu.calibrated);
 }
 
 TEST_F(Calibration, DescribedDevicesStayAsTheyAre) {

@@ -1,5 +1,6 @@
 #include "device/cpu/thread_pool.hpp"
 
+#include "device/cpu/helpers.hpp"
 #include "device/cpu/topology.hpp"
 
 #include <atomic>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -36,6 +39,39 @@ TEST(ThreadPool, EveryTaskRunsOnceWhateverTheNumbers) {
       for (const auto& count : counts) EXPECT_EQ(count.load(), 1);
     }
   }
+}
+
+// Stacks that are larger than what address space is left: no thread can be started.
+void forbid_threads() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::size_t{1} << 40);
+  pthread_setattr_default_np(&attributes);
+  pthread_attr_destroy(&attributes);
+  const rlimit limit{.rlim_cur = rlim_t{1} << 36, .rlim_max = RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+TEST(ThreadPool, RunsOnTheCallerWhereNoThreadCanBeStarted) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need address space of their own";
+#endif
+  const pid_t child = fork();
+  if (child == 0) {
+    ThreadPool pool(crowd(4));
+    forbid_threads();
+    int sum = 0;
+    bool alone = true;
+    pool.run(10, 4, [&](int index, int participant) {
+      sum += index;
+      alone = alone && participant == 0;
+    });
+    const auto helpers = start_helpers(3, [] {});
+    _exit(sum == 45 && alone && helpers.empty() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(ThreadPool, ResultsOfTasksAreSeenAfterARegion) {
