@@ -228,7 +228,8 @@ void Tuning::rank(std::vector<Timed>& timed, const std::vector<std::size_t>& ind
   result_.chosen = static_cast<int>(indices[static_cast<std::size_t>(choice.index)]);
 
   const Contender& chosen = contenders[static_cast<std::size_t>(choice.index)];
-  disturbed_ = unreliable(chosen, contenders, policy_);
+  // Best times that do not repeat within three bands are as little worth.
+  disturbed_ = unreliable(chosen, contenders, policy_) || choice.noise > 3 * policy_.widest_band;
   double second = 0;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     if (static_cast<int>(i) == choice.index) continue;
@@ -261,10 +262,10 @@ void Tuning::choose_unmeasured() {
 // So far beyond its prediction, and the chosen one is not, that something else was measured:
 // threads that spin for each other can lose every time slice, and are then slow without any spread.
 bool Tuning::absurd(const Outcome& outcome) const {
-  constexpr double kBeyond = 50;
+  constexpr double kBeyond = 8;
   const Outcome& chosen = result_.outcomes[static_cast<std::size_t>(result_.chosen)];
   const auto error = [](const Outcome& o) {
-    return o.candidate.estimate.us > 0 ? o.best_us / o.candidate.estimate.us : 1;
+    return o.candidate.estimate.us > 0 ? o.median_us / o.candidate.estimate.us : 1;
   };
   return error(outcome) > kBeyond * std::max(1.0, error(chosen));
 }
