@@ -152,10 +152,9 @@ void print_notes(std::ostream& out, const std::vector<Row>& rows) {
     return row.failure.empty() && !row.measured() && !row.empty();
   });
   if (predicted) out << "~: predicted by the model, not measured\n";
-  const bool cut = std::any_of(rows.begin(), rows.end(), [](const Row& row) {
-    return row.explanation.note.find("time limit") != std::string::npos;
-  });
-  if (cut) out << "time limit: kept as it is; a longer --time-limit tunes it again\n";
+  const bool noted = std::any_of(rows.begin(), rows.end(),
+                                 [](const Row& row) { return !row.explanation.note.empty(); });
+  if (noted) out << "note: kept as it is; --retune, or a longer --time-limit, tunes it again\n";
 }
 
 int run_tune(Context& context, const Options& options) {

@@ -270,8 +270,9 @@ bool Tuning::absurd(const Outcome& outcome) const {
   return error(outcome) > kBeyond * std::max(1.0, error(chosen));
 }
 
-// What the answer lacks, and whether it is to be kept. One that the time limit cut short is: asking
-// again would only spend that time again, until a longer limit is given.
+// What the answer lacks, and whether it is to be kept. One that the time limit cut short is, and
+// one whose times did not repeat, both marked: asking again would only spend that time again, until
+// a longer limit is given.
 void Tuning::judge() {
   if (result_.chosen < 0) return;
   const auto unmeasured = std::count_if(
@@ -280,18 +281,18 @@ void Tuning::judge() {
   const bool measured = result_.outcomes[static_cast<std::size_t>(result_.chosen)].best_us > 0;
   const bool late = elapsed_s() > kShareBeforeMeasuring * request_.time_limit_s;
   if (disturbed_) {
-    result_.note = "times did not repeat: something else uses this device; not kept";
+    result_.note = "times did not repeat: something else uses this device";
   } else if (unmeasured > 0) {
     result_.note = fmt::format("{} of {} candidates not measured: {}", unmeasured,
                                result_.outcomes.size(), lacking_.empty() ? hurry() : lacking_);
   } else if (stop_after(1)) {
     result_.note = "measured in few rounds: " + hurry();
   }
-  if (!result_.note.empty() && !disturbed_ && (late || cancelled())) {
+  if (disturbed_ || (!result_.note.empty() && (late || cancelled()))) {
     result_.cut_s = cancelled() ? elapsed_s() : request_.time_limit_s;
   }
   const bool right = right_[static_cast<std::size_t>(result_.chosen)];
-  result_.lasting = measured ? !disturbed_ : right && late && !cancelled();
+  result_.lasting = measured || (right && late && !cancelled());
 }
 
 void Tuning::fail(Outcome& outcome, const Verdict& verdict) {

@@ -30,7 +30,7 @@ struct Result {
   double noise = 0;               // relative spread of the rounds
   std::string note;               // why it is not the whole answer; empty when it is
   double cut_s = 0;               // the time, in seconds, that ended it early; 0: it was enough
-  bool lasting = false;           // fit to be kept: measured well, or cut by the time limit
+  bool lasting = false;           // fit to be kept: measured, or cut by the time limit
 };
 
 struct Request {
