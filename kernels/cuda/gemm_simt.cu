@@ -109,16 +109,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, kMinCtas)
 #pragma unroll 1
   for (int i = 0; i < count; ++i) {
     const int now = i & 1;
-    const bool more = i + 1 < count;
-    if (more) {
-      a.fetch();
-      b.fetch();
-    }
+    a.fetch();
+    b.fetch();
     multiply_tile(acc, tile_a[now], tile_b[now], at);
-    if (more) {
-      a.put(tile_a[now ^ 1]);
-      b.put(tile_b[now ^ 1]);
-    }
+    a.put(tile_a[now ^ 1]);
+    b.put(tile_b[now ^ 1]);
     __syncthreads();
   }
 
