@@ -5,45 +5,15 @@
 // kStages, and of the epilogue kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias.
 #include "epilogue.cuh"
 #include "mma_mainloop.cuh"
-#include "reduce.cuh"
 #include "scheduler.cuh"
 #include "tile_loader.cuh"
+#include "tile_output.cuh"
 
 namespace gemwright_device {
 
 using Mainloop = MmaMainloop<kType, kMajorA, kMajorB, kTileM, kTileN, kTileK, kWarpsM, kWarpsN,
                              kWarpsK, kStages>;
 using Output = Epilogue<kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias>;
-
-/// Stores a warp's accumulators, kTogether (1 or 4) blocks of 8 columns at a time.
-template <int kTogether>
-__device__ __forceinline__ void store(const GemmParams& p, int batch, int row, int col, int lane,
-                                      const Mainloop& product) {
-  const int g = lane / 4;
-  const int t = lane % 4;
-#pragma unroll
-  for (int i = 0; i < Mainloop::kBlocksM; ++i) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int at_row = row + i * kRowsA + 8 * half + g;
-#pragma unroll
-      for (int j = 0; j < Mainloop::kBlocksN; j += kTogether) {
-        float x[2 * kTogether];
-#pragma unroll
-        for (int block = 0; block < kTogether; ++block) {
-          x[2 * block] = product.acc[i][j + block][2 * half];
-          x[2 * block + 1] = product.acc[i][j + block][2 * half + 1];
-        }
-        if constexpr (kTogether == 4) {
-          transpose_quad(x);
-          Output::store(p, batch, at_row, col + (j + t) * kRowsB, x);
-        } else {
-          Output::store(p, batch, at_row, col + j * kRowsB + 2 * t, x);
-        }
-      }
-    }
-  }
-}
 
 extern "C" __global__ void __launch_bounds__(Mainloop::kThreads, 1)
     gemm_mma(const __grid_constant__ GemmParams p) {
@@ -67,16 +37,8 @@ extern "C" __global__ void __launch_bounds__(Mainloop::kThreads, 1)
   Mainloop product;
   product.run(a, b, range.end - range.begin, shared_address(stages), warp, lane);
 
-  constexpr int kHolders = Mainloop::kThreads / kWarpsK;
-  if (p.splits > 1 && !reduce_splits<kHolders>(
-                          p, tile.linear, tile.split, thread,
-                          reinterpret_cast<float(&)[Mainloop::kValues]>(product.acc), &arrival)) {
-    return;
-  }
-  if (!Mainloop::holds_sums(warp)) return;
-  constexpr int kTogether = kWidth > 2 && Mainloop::kBlocksN % 4 == 0 ? 4 : 1;
-  store<kTogether>(p, tile.batch, tile.m * kTileM + warp % kWarpsM * Mainloop::kWarpM,
-                   tile.n * kTileN + warp / kWarpsM * Mainloop::kWarpN, lane, product);
+  TileOutput<Mainloop, Output, kTileM, kTileN, kWidth>::store(
+      p, tile, product, shared_address(stages), thread, &arrival);
 }
 
 }  // namespace gemwright_device

@@ -24,18 +24,39 @@ struct Fragments {
 
   unsigned x[kBlocks + (kOdd ? 1 : 0)][4];
 
-  /// Bytes from a tile's first step to another one (a multiple of 4 steps along K).
-  static __device__ __forceinline__ unsigned step_offset(int step) {
-    return step * (kMajor == kAlongK ? 32 : 32 / Tile::kSize * Tile::kPitch);
+  /// Where a lane finds its part, from a tile's address on.
+  struct Place {
+    unsigned offset;
+    int first_row, lane;
+  };
+
+  /// Of the fragments of rows from `first_row` on; steps count from `first_step`, a
+  /// multiple of 4, or of 2 where there are no more than 2.
+  static __device__ __forceinline__ Place place(int first_row, int first_step, int lane) {
+    const int r = lane >> 3;
+    if constexpr (kMajor == kAlongK) {
+      // Lane i gives the address of line i % 8 of the matrix for register i / 8.
+      const int line = (high_of(r) << 3) + (lane & 7);
+      const int chunk = 2 * first_step + half_of(r);
+      return {first_row * Tile::kPitch + static_cast<unsigned>(Tile::offset(line, chunk)),
+              first_row, lane};
+    } else {
+      const int k = first_step * (32 / Tile::kSize);
+      return {static_cast<unsigned>(k * Tile::kPitch), first_row, lane};
+    }
   }
 
-  __device__ __forceinline__ void load(unsigned tile, int first_row, int step, int lane) {
+  __device__ __forceinline__ void load(unsigned tile, const Place& place, int step) {
     if constexpr (Tile::kWordwise) {
-      load_words(tile, first_row, step, lane);
-    } else {
+      load_words(tile + place.offset, place, step);
+    } else if constexpr (kMajor == kAlongK) {
+      // Four steps are the 128 bytes within which chunks are swizzled: one XOR finds another step.
+      const unsigned at = ((tile + place.offset) ^ ((step & 3) << 5)) + (step >> 2) * 128;
 #pragma unroll
-      for (int i = 0; i < kBlocks; ++i) load_block(x[i], tile, first_row + 16 * i, step, lane);
-      if constexpr (kOdd) load_half_block(tile, first_row + 16 * kBlocks, step, lane);
+      for (int i = 0; i < kBlocks; ++i) load_matrix(x[i], at + 16 * i * Tile::kPitch);
+      if constexpr (kOdd) load_two_matrices(x[kBlocks], at + 16 * kBlocks * Tile::kPitch);
+    } else {
+      load_transposed(tile + place.offset + 16 * step * Tile::kPitch, place);
     }
     if constexpr (kType == kF32) {
 #pragma unroll
@@ -59,44 +80,32 @@ struct Fragments {
     return kIsA ? r & 1 : r >> 1;
   }
 
-  /// Lane i gives the address of line i % 8 of the matrix for register i / 8.
-  static __device__ __forceinline__ void load_block(unsigned (&to)[4], unsigned tile, int row,
-                                                    int step, int lane) {
-    const int r = lane >> 3;
-    if constexpr (kMajor == kAlongK) {
-      const int line = (high_of(r) << 3) + (lane & 7);
-      load_matrix(to, tile + row * Tile::kPitch + Tile::offset(line, 2 * step + half_of(r)));
-    } else {
-      const int line = (half_of(r) << 3) + (lane & 7);
-      load_matrix_transposed(
-          to, tile + 16 * step * Tile::kPitch + Tile::offset(line, row / 8 + high_of(r)));
+  /// From lines along K; lanes from 16 on repeat others where two matrices are loaded.
+  __device__ __forceinline__ void load_transposed(unsigned from, const Place& place) {
+    const int r = place.lane >> 3;
+    const int line = (half_of(r) << 3) + (place.lane & 7);
+    const int chunk = place.first_row / 8;
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      load_matrix_transposed(x[i], from + Tile::offset(line, chunk + 2 * i + high_of(r)));
     }
-  }
-
-  __device__ __forceinline__ void load_half_block(unsigned tile, int row, int step, int lane) {
-    unsigned to[2];
-    if constexpr (kMajor == kAlongK) {
-      const int chunk = 2 * step + ((lane >> 3) & 1);
-      load_two_matrices(to, tile + row * Tile::kPitch + Tile::offset(lane & 7, chunk));
-    } else {
-      load_two_matrices_transposed(
-          to, tile + 16 * step * Tile::kPitch + Tile::offset(lane & 15, row / 8));
+    if constexpr (kOdd) {
+      load_two_matrices_transposed(x[kBlocks],
+                                   from + Tile::offset(place.lane & 15, chunk + 2 * kBlocks));
     }
-    x[kBlocks][0] = to[0];
-    x[kBlocks][1] = to[1];
   }
 
   /// tf32 across K: word (k, row) with k = t or t + 4 and row = g.
-  __device__ __forceinline__ void load_words(unsigned tile, int first_row, int step, int lane) {
-    const int line = lane & 3;
-    const int row = lane >> 2;
+  __device__ __forceinline__ void load_words(unsigned from, const Place& place, int step) {
+    const int line = place.lane & 3;
+    const int row = place.lane >> 2;
 #pragma unroll
     for (int i = 0; i < kRows / 8; ++i) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const int chunk = (first_row + 8 * i) / 4 + (row >> 2);
+        const int chunk = (place.first_row + 8 * i) / 4 + (row >> 2);
         const unsigned address =
-            tile + (8 * step + 4 * half) * Tile::kPitch + Tile::offset(line, chunk) + (row & 3) * 4;
+            from + (8 * step + 4 * half) * Tile::kPitch + Tile::offset(line, chunk) + (row & 3) * 4;
         x[i / 2][kIsA ? 2 * half + i % 2 : 2 * (i % 2) + half] = load_shared(address);
       }
     }

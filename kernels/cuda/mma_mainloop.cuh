@@ -13,20 +13,26 @@ template <int kType, int kMajorA, int kMajorB, int kTileM, int kTileN, int kTile
           int kWarpsN, int kWarpsK, int kStages>
 struct MmaMainloop {
   static constexpr int kThreads = 32 * kWarpsM * kWarpsN * kWarpsK;
+  static constexpr int kTileWarpsM = kWarpsM, kTileWarpsN = kWarpsN;
+  static constexpr int kTileWarps = kWarpsM * kWarpsN;
+  static constexpr int kPartsOfK = kWarpsK;
   static constexpr int kWarpM = kTileM / kWarpsM;
   static constexpr int kWarpN = kTileN / kWarpsN;
   static constexpr int kBlocksM = kWarpM / kRowsA;
   static constexpr int kBlocksN = kWarpN / kRowsB;
-  static constexpr int kValues = kBlocksM * kBlocksN * 4;
   using FragmentsA = Fragments<kType, kMajorA, kTileM, kTileK, kWarpM, true>;
   using FragmentsB = Fragments<kType, kMajorB, kTileN, kTileK, kWarpN, false>;
   static constexpr int kBytesA = FragmentsA::Tile::kBytes;
   static constexpr int kStageBytes = kBytesA + FragmentsB::Tile::kBytes;
+  static constexpr int kSharedBytes = kStages * kStageBytes;
   static constexpr int kSteps = FragmentsA::kSteps / kWarpsK;
+  /// Parts in which a k-tile is fetched: all at once, the addresses need registers that are not
+  /// there, and later than need be, loads come late.
+  static constexpr int kParts = kSteps > 2 ? 2 : 1;
   static_assert(kWarpM % kRowsA == 0 && kWarpN % kRowsB == 0);
   static_assert(kSteps % 2 == 0 && kStages >= 2);
-  // A part of K begins where the swizzle does.
-  static_assert(kWarpsK == 1 || kSteps % 4 == 0);
+  // Fragments::load finds a step within the swizzle of 4 of them by one XOR.
+  static_assert(kWarpsK == 1 || kSteps == 2 || kSteps % 4 == 0);
 
   float acc[kBlocksM][kBlocksN][4];
 
@@ -36,27 +42,24 @@ struct MmaMainloop {
   template <typename LoaderA, typename LoaderB>
   __device__ __forceinline__ void run(LoaderA& a, LoaderB& b, int count, unsigned shared, int warp,
                                       int lane) {
-    const int row_m = warp % kWarpsM * kWarpM;
-    const int row_n = warp / kWarpsM % kWarpsN * kWarpN;
-    const int part = warp / (kWarpsM * kWarpsN) * kSteps;
-    const unsigned part_a = FragmentsA::step_offset(part);
-    const unsigned part_b = kBytesA + FragmentsB::step_offset(part);
+    const int part = warp / kTileWarps * kSteps;
+    const auto place_a = FragmentsA::place(warp % kWarpsM * kWarpM, part, lane);
+    const auto place_b = FragmentsB::place(warp / kWarpsM % kWarpsN * kWarpN, part, lane);
+    // The last k-tile comes first: see TileLoader.
 #pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) {
       if (i < count) {
         const unsigned to = shared + i * kStageBytes;
-        if (i == 0) {
-          a.start_last(to, count);
-          b.start_last(to + kBytesA, count);
-        } else {
-          a.start(to);
-          b.start(to + kBytesA);
-        }
+        const int tile = i == 0 ? count - 1 : i - 1;
+        a.start_at(to, tile);
+        b.start_at(to + kBytesA, tile);
         a.finish(to);
         b.finish(to + kBytesA);
       }
       copy_commit();
     }
+    a.skip(kStages - 2);
+    b.skip(kStages - 2);
     clear();
     FragmentsA a0, a1;
     FragmentsB b0, b1;
@@ -65,22 +68,19 @@ struct MmaMainloop {
     const unsigned end = shared + kStages * kStageBytes;
     copy_wait<kStages - 2>();
     __syncthreads();
-    a0.load(slot + part_a, row_m, 0, lane);
-    b0.load(slot + part_b, row_n, 0, lane);
+    a0.load(slot, place_a, 0);
+    b0.load(slot + kBytesA, place_b, 0);
 
 #pragma unroll 1
     for (int i = 0; i < count; ++i) {
       const bool more = i + kStages - 1 < count;
 #pragma unroll
       for (int step = 0; step < kSteps; step += 2) {
-        a1.load(slot + part_a, row_m, step + 1, lane);
-        b1.load(slot + part_b, row_n, step + 1, lane);
-        if (step == 0) {
-          if (more) {
-            a.start(free_slot);
-            b.start(free_slot + kBytesA);
-          }
-          copy_commit();
+        a1.load(slot, place_a, step + 1);
+        b1.load(slot + kBytesA, place_b, step + 1);
+        if (more && step < kParts) {
+          a.start(free_slot, step, kParts);
+          b.start(free_slot + kBytesA, step, kParts);
         }
         multiply_all(a0, b0);
         if (step == kSteps - 2) {
@@ -88,59 +88,26 @@ struct MmaMainloop {
             a.finish(free_slot);
             b.finish(free_slot + kBytesA);
           }
+          copy_commit();
           free_slot = slot;
           slot = slot + kStageBytes == end ? shared : slot + kStageBytes;
           copy_wait<kStages - 2>();
           __syncthreads();
         }
         const int next = (step + 2) % kSteps;
-        a0.load(slot + part_a, row_m, next, lane);
-        b0.load(slot + part_b, row_n, next, lane);
+        a0.load(slot, place_a, next);
+        b0.load(slot + kBytesA, place_b, next);
+        if (more && step + 1 < kParts) {
+          a.start(free_slot, step + 1, kParts);
+          b.start(free_slot + kBytesA, step + 1, kParts);
+        }
         multiply_all(a1, b1);
       }
     }
     copy_wait<0>();
-    if constexpr (kWarpsK > 1) add_parts(shared, warp, lane);
-  }
-
-  /// Whether a warp has the sums of the tile, or only lent its part of K.
-  static __device__ __forceinline__ bool holds_sums(int warp) {
-    return warp < kWarpsM * kWarpsN;
   }
 
  private:
-  /// The parts of K come together in the first warps, in order.
-  __device__ __forceinline__ void add_parts(unsigned shared, int warp, int lane) {
-    constexpr int kTileWarps = kWarpsM * kWarpsN;
-    static_assert((kWarpsK - 1) * kTileWarps * kValues * 128 <= kStages * kStageBytes);
-    auto at = [&](int from, int i, int j) {
-      return shared + 16 * (((from * kBlocksM + i) * kBlocksN + j) * 32 + lane);
-    };
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kBlocksM; ++i) {
-#pragma unroll
-      for (int j = 0; j < kBlocksN; ++j) {
-        if (!holds_sums(warp)) store_shared(at(warp - kTileWarps, i, j), acc[i][j]);
-      }
-    }
-    __syncthreads();
-    if (!holds_sums(warp)) return;
-#pragma unroll
-    for (int part = 0; part < kWarpsK - 1; ++part) {
-#pragma unroll
-      for (int i = 0; i < kBlocksM; ++i) {
-#pragma unroll
-        for (int j = 0; j < kBlocksN; ++j) {
-          float x[4];
-          load_shared(x, at(part * kTileWarps + warp, i, j));
-#pragma unroll
-          for (int r = 0; r < 4; ++r) acc[i][j][r] += x[r];
-        }
-      }
-    }
-  }
-
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < kBlocksM; ++i) {

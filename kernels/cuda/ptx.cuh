@@ -13,6 +13,14 @@ __device__ __forceinline__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
+/// p + bytes, one sum at a time: left to itself, the compiler turns a chain of them into a product
+/// for each, and loads the factors anew in every turn of a loop.
+__device__ __forceinline__ const char* step(const char* p, long long bytes) {
+  const char* next;
+  asm("add.s64 %0, %1, %2;" : "=l"(next) : "l"(p), "l"(bytes));
+  return next;
+}
+
 /// Reads 4, 8 or a multiple of 16 bytes, aligned to that or to 16.
 template <int kBytes>
 __device__ __forceinline__ Words<kBytes> load_global(const void* p) {
@@ -30,6 +38,30 @@ __device__ __forceinline__ Words<kBytes> load_global(const void* p) {
     }
   }
   return x;
+}
+
+/// One element of 2 or 4 bytes, or 0 where it is not wanted: a predicate, no branch, which hundreds
+/// of them would take long to compile.
+template <int kBytes>
+__device__ __forceinline__ unsigned load_element_if(const void* p, bool wanted) {
+  const auto predicate = static_cast<unsigned>(wanted);
+  if constexpr (kBytes == 4) {
+    unsigned x;
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\nmov.b32 %0, 0;\n"
+        "@p ld.global.b32 %0, [%1];\n}"
+        : "=&r"(x)
+        : "l"(p), "r"(predicate));
+    return x;
+  } else {
+    unsigned short x;
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\nmov.b16 %0, 0;\n"
+        "@p ld.global.b16 %0, [%1];\n}"
+        : "=&h"(x)
+        : "l"(p), "r"(predicate));
+    return x;
+  }
 }
 
 /// Writes 4, 8 or a multiple of 16 bytes, aligned to that or to 16.
@@ -66,17 +98,29 @@ __device__ __forceinline__ unsigned load_shared(unsigned address) {
   return x;
 }
 
-__device__ __forceinline__ void store_shared(unsigned address, const float (&x)[4]) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(x[0]), "f"(x[1]),
-               "f"(x[2]), "f"(x[3])
-               : "memory");
+__device__ __forceinline__ void store_shared(unsigned address, float x, float y) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
 }
 
-__device__ __forceinline__ void load_shared(float (&x)[4], unsigned address) {
-  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
-               : "r"(address)
-               : "memory");
+/// Reads 1, 2 or a multiple of 4 floats, aligned to that or to 16 bytes.
+template <int kCount>
+__device__ __forceinline__ void load_shared_floats(float (&x)[kCount], unsigned address) {
+  if constexpr (kCount == 1) {
+    x[0] = __uint_as_float(load_shared(address));
+  } else if constexpr (kCount == 2) {
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+                 : "=f"(x[0]), "=f"(x[1])
+                 : "r"(address)
+                 : "memory");
+  } else {
+#pragma unroll
+    for (int i = 0; i < kCount; i += 4) {
+      asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                   : "=f"(x[i]), "=f"(x[i + 1]), "=f"(x[i + 2]), "=f"(x[i + 3])
+                   : "r"(address + 4 * i)
+                   : "memory");
+    }
+  }
 }
 
 /// Four floats past the L1 cache, which may hold what another CTA has since overwritten.

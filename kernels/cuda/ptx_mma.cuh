@@ -25,15 +25,15 @@ __device__ __forceinline__ void load_matrix_transposed(unsigned (&x)[4], unsigne
                : "memory");
 }
 
-/// As load_matrix, two of them; lanes 0 to 15 give addresses.
-__device__ __forceinline__ void load_two_matrices(unsigned (&x)[2], unsigned address) {
+/// As load_matrix, two of them, into the first registers; lanes 0 to 15 give addresses.
+__device__ __forceinline__ void load_two_matrices(unsigned (&x)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                : "=r"(x[0]), "=r"(x[1])
                : "r"(address)
                : "memory");
 }
 
-__device__ __forceinline__ void load_two_matrices_transposed(unsigned (&x)[2], unsigned address) {
+__device__ __forceinline__ void load_two_matrices_transposed(unsigned (&x)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
                : "=r"(x[0]), "=r"(x[1])
                : "r"(address)
@@ -63,27 +63,6 @@ __device__ __forceinline__ void multiply(float (&acc)[4], unsigned a0, unsigned 
         "{%8, %9}, {%0, %1, %2, %3};"
         : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-  }
-}
-
-/// Turns the pairs that four neighbouring lanes hold of four 8-column tiles into eight adjacent
-/// columns a lane: lane t gets tile t. So a 16x8 accumulator layout is stored 16 bytes at a time.
-__device__ __forceinline__ void transpose_quad(float (&x)[8]) {
-  const int lane = threadIdx.x & 3;
-#pragma unroll
-  for (int step = 1; step <= 2; step *= 2) {
-    const bool upper = (lane & step) != 0;
-#pragma unroll
-    for (int tile = 0; tile < 4; ++tile) {
-      if ((tile & step) != 0) continue;
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        float& low = x[2 * tile + i];
-        float& high = x[2 * (tile + step) + i];
-        const float received = __shfl_xor_sync(0xffffffffU, upper ? low : high, step);
-        (upper ? low : high) = received;
-      }
-    }
   }
 }
 

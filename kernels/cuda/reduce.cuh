@@ -8,6 +8,17 @@
 
 namespace gemwright_device {
 
+/// Whether this CTA is the last of a tile's splits to arrive; what the others wrote before is then
+/// seen. Called by all threads; `flag` is a word of shared memory, `tile` the same for every split.
+__device__ __forceinline__ bool last_to_arrive(const GemmParams& p, int tile, int thread,
+                                               unsigned* flag) {
+  const auto last = static_cast<unsigned>(p.splits - 1);
+  __syncthreads();
+  if (thread == 0) *flag = count_arrival(p.counters + tile, last);
+  __syncthreads();
+  return *flag == last;
+}
+
 /// Workspace floats of one tile: kThreads * kValues a split.
 ///
 /// `flag` is a word of shared memory. Returns true in the CTA that has the whole sum in `acc` and
@@ -32,10 +43,7 @@ __device__ __forceinline__ bool reduce_splits(const GemmParams& p, int tile, int
                     {acc[4 * i], acc[4 * i + 1], acc[4 * i + 2], acc[4 * i + 3]});
     }
   }
-  __syncthreads();
-  if (thread == 0) *flag = count_arrival(p.counters + tile, static_cast<unsigned>(p.splits - 1));
-  __syncthreads();
-  if (*flag != static_cast<unsigned>(p.splits - 1) || !holds) return false;
+  if (!last_to_arrive(p, tile, thread, flag) || !holds) return false;
 
 #pragma unroll
   for (int i = 0; i < kValues; ++i) acc[i] = 0;

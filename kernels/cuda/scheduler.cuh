@@ -20,6 +20,13 @@ __device__ __forceinline__ int tiles_of(int size, int tile) {
   return (size - 1) / tile + 1;
 }
 
+/// The largest divisor of `x` up to `limit`.
+__device__ constexpr int largest_divisor(int x, int limit) {
+  int divisor = x;
+  while (divisor > limit || x % divisor != 0) --divisor;
+  return divisor;
+}
+
 /// Tile number `index` of tiles_m * tiles_n * splits * batch. Tiles run down the rows of a group
 /// before they go to the next column, so that those at work share both operands in the L2 cache.
 __device__ __forceinline__ Tile tile_at(unsigned index, int tiles_m, int tiles_n,

@@ -56,7 +56,7 @@ class StageFiller {
 #pragma unroll
       for (int i = first; i < first + kTogether && i < kPieces; ++i) {
         if (count > 0) {
-          pieces_[i].start_last(shared + i * kPiece * 128, count);
+          pieces_[i].start_at(shared + i * kPiece * 128, count - 1);
         } else {
           pieces_[i].start(shared + i * kPiece * 128);
         }

@@ -60,15 +60,15 @@ class TileLoader {
     chunk_ = chunk;
   }
 
-  /// Begins to fetch the last of `count` k-tiles that start where the loader stands, and stays
-  /// there. It comes first because only it may reach past the end of K: the others, in the loop,
+  /// Begins to fetch k-tile number `tile` from where the loader stands, and stays there. The last
+  /// one has to come this way: only it may reach past the end of K, and the others, in the loop,
   /// then need no check along K.
-  __device__ __forceinline__ void start_last(unsigned shared, int count) {
-    const int before = (count - 1) * kTileK;
+  __device__ __forceinline__ void start_at(unsigned shared, int tile) {
+    const int before = tile * kTileK;
     const int k_left = (kMajor == kAlongK ? elements_left_ : lines_left_) - before;
     const int elements = min(max(kMajor == kAlongK ? k_left : elements_left_, 0), kPerChunk);
     const int lines = kMajor == kAlongK ? lines_left_ : k_left;
-    const char* from = from_ + (count - 1) * advance_;
+    const char* from = from_ + tile * advance_;
     note(from, elements);
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
@@ -78,18 +78,25 @@ class TileLoader {
       } else if (inside(i)) {
         copy(shared + Tile::offset(line_ + i * kLineStep, chunk_), from, valid * kSize);
       }
-      from += line_step_;
+      from = step(from, line_step_);
     }
   }
 
-  /// Begins to fetch the next k-tile, all of it within K. A copy that begins within the operand's
-  /// rows is made as a whole: rows past the end give outputs that are never stored.
-  __device__ __forceinline__ void start(unsigned shared) {
-    const char* from = from_;
+  /// Stands `tiles` further on.
+  __device__ __forceinline__ void skip(int tiles) {
+    from_ += tiles * advance_;
+  }
+
+  /// Begins to fetch the next k-tile, all of it within K; or one of `parts` of it, in order. A copy
+  /// that begins within the operand's rows is made as a whole: rows past the end give outputs that
+  /// are never stored.
+  __device__ __forceinline__ void start(unsigned shared, int part = 0, int parts = 1) {
+    const char* from = part == 0 ? from_ : next_;
     const int elements = kMajor == kAlongK ? kPerChunk : min(elements_left_, kPerChunk);
-    note(from, elements);
+    note(from_, elements);
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
+      if (i * parts / kCopies != part) continue;
       const bool valid = kMajor == kAlongK ? i * kLineStep < lines_left_ : elements_left_ > 0;
       if constexpr (kThroughRegisters) {
         fetch(fetched_[i], from, valid && inside(i) ? elements : 0);
@@ -101,9 +108,10 @@ class TileLoader {
           copy_async_if<kMove>(to + done, from + done, valid && piece);
         }
       }
-      from += line_step_;
+      from = step(from, line_step_);
     }
-    from_ += advance_;
+    next_ = from;
+    if (part == parts - 1) from_ += advance_;
   }
 
   /// Puts what came through registers into the tile at `shared`.
@@ -192,27 +200,23 @@ class TileLoader {
     return to;
   }
 
-  /// Element by element, to wherever they lie.
+  /// Element by element, from wherever they lie.
   __device__ __forceinline__ void fetch(Words<16>& to, const char* from, int valid) const {
     const long long stride = element_stride_ * kSize;
-    if constexpr (kSize == 4) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        to.w[i] = i < valid ? *reinterpret_cast<const unsigned*>(from + i * stride) : 0;
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < 8; i += 2) {
-        const auto* low = reinterpret_cast<const unsigned short*>(from + i * stride);
-        const auto* high = reinterpret_cast<const unsigned short*>(from + (i + 1) * stride);
-        const unsigned first = i < valid ? *low : 0;
-        const unsigned second = i + 1 < valid ? *high : 0;
-        to.w[i / 2] = first | second << 16;
+    for (int i = 0; i < kPerChunk; ++i) {
+      const unsigned element = load_element_if<kSize>(from, i < valid);
+      from = step(from, stride);
+      if constexpr (kSize == 4) {
+        to.w[i] = element;
+      } else {
+        to.w[i / 2] = i % 2 == 0 ? element : to.w[i / 2] | element << 16;
       }
     }
   }
 
-  const char* from_;
+  const char* from_;  // this thread's first chunk of the next k-tile
+  const char* next_;  // its first chunk of the next part
   long long line_step_, advance_, element_stride_;
   int line_, chunk_;
   int lines_left_, elements_left_;  // from this thread's first chunk of the first k-tile on
