@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, 9> kParameters = {
     "tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "warps_k", "stages", "splits", "swap"};
 
 // Tiles that keep at most 128 accumulators a thread, and the warps that share one. Several warps
-// along K make up for tiles too small for four.
+// along K make up for tiles too small for four warps, or for eight of 64x64, which is what reads
+// least of shared memory for a product.
 struct TileShape {
   int m, n, warps_m, warps_n, warps_k;
 };
@@ -30,12 +31,14 @@ constexpr std::array kTiles = {
     TileShape{16, 16, 1, 1, 8},   TileShape{16, 64, 1, 4, 1},   TileShape{16, 128, 1, 4, 1},
     TileShape{16, 256, 1, 4, 1},  TileShape{32, 8, 1, 1, 4},    TileShape{32, 8, 2, 1, 4},
     TileShape{32, 16, 1, 1, 4},   TileShape{32, 16, 2, 1, 4},   TileShape{32, 32, 2, 2, 1},
-    TileShape{32, 64, 2, 2, 1},   TileShape{32, 128, 1, 4, 1},  TileShape{32, 256, 1, 4, 1},
-    TileShape{64, 8, 4, 1, 1},    TileShape{64, 8, 4, 1, 2},    TileShape{64, 16, 4, 1, 1},
-    TileShape{64, 16, 4, 1, 2},   TileShape{64, 32, 4, 1, 1},   TileShape{64, 64, 2, 2, 1},
-    TileShape{64, 128, 2, 2, 1},  TileShape{64, 256, 1, 4, 1},  TileShape{96, 128, 2, 2, 1},
-    TileShape{128, 16, 4, 1, 1},  TileShape{128, 32, 4, 1, 1},  TileShape{128, 64, 2, 2, 1},
-    TileShape{128, 96, 2, 2, 1},  TileShape{128, 128, 2, 2, 1}, TileShape{128, 128, 2, 4, 1},
+    TileShape{32, 64, 2, 2, 1},   TileShape{32, 64, 1, 2, 4},   TileShape{32, 128, 1, 4, 1},
+    TileShape{32, 256, 1, 4, 1},  TileShape{64, 8, 4, 1, 1},    TileShape{64, 8, 4, 1, 2},
+    TileShape{64, 16, 4, 1, 1},   TileShape{64, 16, 4, 1, 2},   TileShape{64, 32, 4, 1, 1},
+    TileShape{64, 32, 1, 1, 4},   TileShape{64, 64, 2, 2, 1},   TileShape{64, 64, 1, 1, 4},
+    TileShape{64, 64, 2, 2, 2},   TileShape{64, 128, 2, 2, 1},  TileShape{64, 256, 1, 4, 1},
+    TileShape{96, 128, 2, 2, 1},  TileShape{128, 16, 4, 1, 1},  TileShape{128, 32, 4, 1, 1},
+    TileShape{128, 64, 2, 2, 1},  TileShape{128, 64, 2, 1, 4},  TileShape{128, 96, 2, 2, 1},
+    TileShape{128, 128, 2, 2, 1}, TileShape{128, 128, 2, 4, 1}, TileShape{128, 128, 2, 2, 2},
     TileShape{128, 192, 2, 4, 1}, TileShape{128, 256, 2, 4, 1}, TileShape{192, 128, 4, 2, 1},
     TileShape{256, 128, 4, 2, 1},
 };
@@ -71,10 +74,14 @@ struct View {
     const int fetched =
         through == 0 ? 0 : 16 + 2 * through * values[kTileK] * element() / threads() / 4;
     const int rounding = element() == 4 ? (values[kTileK] >= 32 ? 40 : 16) : 0;
-    // Beyond 16 copies a thread, addresses that are kept from one k-tile to the next.
+    // Beyond 16 copies a thread, addresses that are kept from one k-tile to the next; beyond 8 that
+    // begin together (see MmaMainloop::kParts), those of an M-major A are too many.
     const int copies =
         (values[kTileM] + values[kTileN]) * values[kTileK] * element() / 16 / threads();
-    return accumulators() + fragments + 46 + fetched + rounding + 5 * std::max(0, copies - 16);
+    const int steps = values[kTileK] * element() / 32 / values[kWarpsK];
+    const bool crowded = copies > (steps > 2 ? 16 : 8) && a.major() == Major::along_rows;
+    return accumulators() + fragments + 46 + fetched + rounding + 5 * std::max(0, copies - 16) +
+           (crowded ? 20 : 0);
   }
 
   std::array<std::int32_t, kMaxParameters> values;
@@ -99,9 +106,21 @@ bool loads(const Input& x, int tile_rows, int tile_k, int threads) {
   return line % 16 == 0 && threads % (line / 16) == 0;
 }
 
+// Loads through registers, hundreds of them unrolled, take more than half a second to compile
+// where a thread has more than 8 chunks of 16 bytes, or beside the products of the largest tiles.
+// They bound those no less than smaller ones.
+bool compiles_quickly(const View& view) {
+  const auto& v = view.values;
+  const int rows =
+      (view.a.copy_bytes() == 0 ? v[kTileM] : 0) + (view.b.copy_bytes() == 0 ? v[kTileN] : 0);
+  if (rows == 0) return true;
+  return v[kTileM] * v[kTileN] <= 128 * 128 &&
+         rows * v[kTileK] * view.element() <= 8 * 16 * view.threads();
+}
+
 bool builds(const View& view, const CudaProfile& gpu) {
   return static_cast<std::size_t>(view.shared_bytes()) <= gpu.shared_per_block &&
-         view.registers() <= 255 &&
+         view.registers() <= 255 && compiles_quickly(view) &&
          loads(view.a, view.values[kTileM], view.values[kTileK], view.threads()) &&
          loads(view.b, view.values[kTileN], view.values[kTileK], view.threads());
 }
@@ -123,7 +142,7 @@ bool fits(std::int64_t size, int tile, int smallest) {
 class CudaMma final : public CudaFamily {
  public:
   std::string_view name() const override { return "cuda_mma"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
 
   std::optional<std::string> refuse(const Problem& problem, const Device& device) const override {
     if (device.profile().cuda.sm < 80) {
@@ -209,14 +228,13 @@ class CudaMma final : public CudaFamily {
   static void add_depths(std::vector<Configuration>& found, const Problem& problem,
                          const Device& device, const TileShape& tile, bool swap) {
     const bool small = tile.m * tile.n <= 64 * 32;
+    const bool thin = tile.m * tile.n < 64 * 32;
     const int element = size_bytes(problem.a.type);
     for (const int line : {64, 128, 256, 512, 1024}) {  // bytes of K in a tile
-      // A warp's part of K is a whole swizzle of 128 bytes, or two. Elsewhere a k-tile's products
-      // should outlast a barrier, and four stages fit the smallest device.
-      if (tile.warps_k > 1 ? line < 128 * tile.warps_k || line > 256 * tile.warps_k
-                           : line < (small ? 128 : 64) || line > (small ? 256 : 128)) {
-        continue;
-      }
+      // A k-tile's products should outlast a barrier, and three or four stages fit the smallest
+      // device.
+      const int least = tile.warps_k > 1 ? (thin ? 128 : 64) * tile.warps_k : small ? 128 : 64;
+      if (line < least || line > 2 * least) continue;
       for (const int stages : {3, 4, 6, 8}) {
         // Deep rings are for the tiles that stream weights.
         if (stages == 8 && !small) continue;
