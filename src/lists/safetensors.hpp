@@ -1,11 +1,11 @@
 // Problem lists from the weights of a checkpoint; reads headers only, never the data.
 #pragma once
 
+#include "files/safetensors.hpp"
 #include "lists/entry.hpp"
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gemwright::lists {
@@ -16,18 +16,11 @@ namespace gemwright::lists {
 /// role. Throws InvalidArgument for what is no safetensors file, and when there is no such weight.
 Selection from_safetensors(const std::filesystem::path& path, const Options& options);
 
-/// One tensor of a header.
-struct Tensor {
-  std::string name;
-  std::string type;  // "BF16", "F8_E4M3", ...
-  std::vector<std::int64_t> shape;
-};
-
-/// The JSON of a header. `file` is named in errors. Throws InvalidArgument.
-std::vector<Tensor> parse_safetensors_header(std::string_view json, const std::string& file);
+/// Whether a tensor is taken as a linear layer's weight.
+bool is_linear_weight(const files::Tensor& tensor);
 
 /// The linear layers among tensors; of types that problems do not have there are none.
-Selection from_tensors(const std::vector<Tensor>& tensors, const std::string& model,
+Selection from_tensors(const std::vector<files::Tensor>& tensors, const std::string& model,
                        const Options& options);
 
 }  // namespace gemwright::lists

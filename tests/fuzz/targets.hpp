@@ -41,8 +41,13 @@ inline void model_config(std::string_view text) {
 
 inline void safetensors(std::string_view text) {
   try {
-    const auto tensors = lists::parse_safetensors_header(text, "fuzz");
-    require_sound(lists::from_tensors(tensors, "fuzz", {}).entries);
+    const files::Header header = files::parse_header(text, "fuzz");
+    require_sound(lists::from_tensors(header.tensors, "fuzz", {}).entries);
+    constexpr std::uint64_t kData = 20000;
+    files::check_data(header, kData, "fuzz");
+    for (const files::Tensor& tensor : header.tensors) {
+      require(tensor.begin <= tensor.end && tensor.end <= kData);
+    }
   } catch (const Error&) {
   }
 }
