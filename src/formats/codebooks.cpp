@@ -44,15 +44,6 @@ constexpr std::array<float, 16> kFp4{
     0.0F,  0.005208333333F,  0.66666667F,  1.0F,  0.33333333F,  0.5F,  0.16666667F,  0.25F,
     -0.0F, -0.005208333333F, -0.66666667F, -1.0F, -0.33333333F, -0.5F, -0.16666667F, -0.25F};
 
-template <typename Decode>
-std::vector<double> decoded(int bits, const Decode& decode) {
-  std::vector<double> values(std::size_t{1} << bits);
-  for (std::size_t code = 0; code < values.size(); ++code) {
-    values[code] = static_cast<double>(decode(static_cast<std::uint8_t>(code)));
-  }
-  return values;
-}
-
 std::uint32_t e8m0_bits(double value) {
   if (std::isnan(value)) return 255;
   if (!(value > 0)) return 0;
@@ -72,28 +63,29 @@ std::span<const float> fixed_codebook(const WeightFormat& format) {
   return kNormal4;
 }
 
-std::vector<double> code_values(const WeightFormat& format) {
+double code_value(const WeightFormat& format, std::uint8_t code) {
   switch (format.codes) {
-    case Codes::integer: {
-      const int zero = format.zero == Zero::symmetric ? 1 << (format.bits - 1) : 0;
-      return decoded(format.bits, [zero](std::uint8_t code) { return code - zero; });
-    }
     case Codes::e2m1:
-      return decoded(4, numeric::from_e2m1);
+      return static_cast<double>(numeric::from_e2m1(code));
     case Codes::e4m3:
-      return decoded(8, numeric::from_e4m3);
+      return static_cast<double>(numeric::from_e4m3(code));
     case Codes::e5m2:
-      return decoded(8, numeric::from_e5m2);
-    case Codes::normal_float:
-    case Codes::fp4: {
-      const auto book = fixed_codebook(format);
-      return {book.begin(), book.end()};
-    }
-    case Codes::learned:
-    case Codes::learned_per_row:
-      return {};
+      return static_cast<double>(numeric::from_e5m2(code));
+    default:
+      return format.zero == Zero::symmetric ? code - (1 << (format.bits - 1)) : code;
   }
-  return {};
+}
+
+std::vector<double> code_values(const WeightFormat& format) {
+  if (has_codebook(format)) {
+    const auto book = fixed_codebook(format);
+    return {book.begin(), book.end()};
+  }
+  std::vector<double> values(std::size_t{1} << format.bits);
+  for (std::size_t code = 0; code < values.size(); ++code) {
+    values[code] = code_value(format, static_cast<std::uint8_t>(code));
+  }
+  return values;
 }
 
 double scale_value(ScaleType type, std::uint32_t bits) {

@@ -1,4 +1,6 @@
 #include "device/cpu/thread_pool.hpp"
+#include "formats/error_sums.hpp"
+#include "formats/quantise/source.hpp"
 #include "formats/row_decoder.hpp"
 #include "numeric/convert.hpp"
 #include <gemwright/weights.hpp>
@@ -35,12 +37,6 @@ void for_rows(const CodedWeight& weight, const Visit& visit) {
   });
 }
 
-struct Sums {
-  double error = 0;
-  double norm = 0;
-  double largest = 0;
-};
-
 }  // namespace
 
 void dequantise(const CodedWeight& weight, DataType type, void* out) {
@@ -51,33 +47,49 @@ void dequantise(const CodedWeight& weight, DataType type, void* out) {
   });
 }
 
-WeightError error_of(const CodedWeight& weight, DataType type, const void* w) {
-  // One sum a row, so that the result does not depend on the threads.
-  std::vector<Sums> rows(static_cast<std::size_t>(weight.n));
+namespace formats {
+
+void ErrorSums::add(const ErrorSums& other) {
+  error += other.error;
+  norm += other.norm;
+  largest = std::max(largest, other.largest);
+}
+
+WeightError ErrorSums::result() const {
+  WeightError result;
+  if (error > 0) {
+    result.relative = norm > 0 ? std::sqrt(error / norm) : std::numeric_limits<double>::infinity();
+  }
+  result.snr_db = -20 * std::log10(result.relative);
+  result.largest = largest;
+  return result;
+}
+
+ErrorSums error_sums(const CodedWeight& weight, DataType type, const void* w) {
+  std::vector<ErrorSums> rows(static_cast<std::size_t>(weight.n));
+  const Source source(w, type, weight.k, {});
   for_rows(weight, [&](std::int64_t row, const std::vector<double>& line) {
-    Sums& sums = rows[static_cast<std::size_t>(row)];
-    for (std::int64_t column = 0; column < weight.k; ++column) {
-      const double value = numeric::load(type, w, row * weight.k + column);
-      const double error = value - line[static_cast<std::size_t>(column)];
+    thread_local std::vector<float> values;
+    values.resize(line.size());
+    source.read(row * weight.k, values);
+    ErrorSums& sums = rows[static_cast<std::size_t>(row)];
+    for (std::size_t column = 0; column < line.size(); ++column) {
+      const auto value = static_cast<double>(values[column]);
+      const double error = value - line[column];
       sums.error += error * error;
       sums.norm += value * value;
       sums.largest = std::max(sums.largest, std::fabs(error));
     }
   });
-  Sums all;
-  for (const Sums& sums : rows) {
-    all.error += sums.error;
-    all.norm += sums.norm;
-    all.largest = std::max(all.largest, sums.largest);
-  }
-  WeightError result;
-  if (all.error > 0) {
-    result.relative =
-        all.norm > 0 ? std::sqrt(all.error / all.norm) : std::numeric_limits<double>::infinity();
-  }
-  result.snr_db = -20 * std::log10(result.relative);
-  result.largest = all.largest;
-  return result;
+  ErrorSums all;
+  for (const ErrorSums& sums : rows) all.add(sums);
+  return all;
+}
+
+}  // namespace formats
+
+WeightError error_of(const CodedWeight& weight, DataType type, const void* w) {
+  return formats::error_sums(weight, type, w).result();
 }
 
 }  // namespace gemwright

@@ -66,6 +66,14 @@ constexpr int size_bytes(ScaleType type) {
 /// Of a format that passes check() and sizes from 0 to 2^40.
 PackedLayout packed_layout(const WeightFormat& format, std::int64_t n, std::int64_t k);
 
+/// The format by which a weight of K columns is multiplied: flat blocks that divide a row are
+/// groups along K.
+inline WeightFormat resolved(WeightFormat format, std::int64_t k) {
+  const bool in_rows = format.grouping == Grouping::flat && k % format.group == 0;
+  if (in_rows && format.group <= 256) format.grouping = Grouping::along_k;
+  return format;
+}
+
 /// Scales of row n begin `phase` columns before column 0: not 0 only for flat blocks that run
 /// across rows. The scale of column k is the row's number (k + phase) / group.
 inline std::int64_t phase(const WeightFormat& format, std::int64_t n, std::int64_t k_size) {

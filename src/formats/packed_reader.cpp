@@ -2,7 +2,6 @@
 
 #include "formats/codebooks.hpp"
 #include "numeric/convert.hpp"
-#include "numeric/minifloat.hpp"
 
 #include <cstring>
 
@@ -13,20 +12,6 @@ double rounded(float value, DataType type) {
   std::uint32_t bits = 0;
   numeric::store(type, &bits, 0, static_cast<double>(value));
   return numeric::load(type, &bits, 0);
-}
-
-double computed_value(const WeightFormat& format, int code) {
-  const auto bits = static_cast<std::uint8_t>(code);
-  switch (format.codes) {
-    case Codes::e2m1:
-      return static_cast<double>(numeric::from_e2m1(bits));
-    case Codes::e4m3:
-      return static_cast<double>(numeric::from_e4m3(bits));
-    case Codes::e5m2:
-      return static_cast<double>(numeric::from_e5m2(bits));
-    default:
-      return format.zero == Zero::symmetric ? code - (1 << (format.bits - 1)) : code;
-  }
 }
 
 std::uint32_t load(const std::byte* from, int size) {
@@ -54,9 +39,9 @@ PackedReader::PackedReader(const void* packed, const WeightFormat& format, std::
     global_scale_ = load_float(packed_ + offsetof(PackedHeader, global_scale));
   }
   for (int code = 0; code < 1 << format.bits; ++code) {
-    values_[static_cast<std::size_t>(code)] = has_codebook(format)
-                                                  ? entry(0, static_cast<std::uint32_t>(code))
-                                                  : computed_value(format, code);
+    values_[static_cast<std::size_t>(code)] =
+        has_codebook(format) ? entry(0, static_cast<std::uint32_t>(code))
+                             : code_value(format, static_cast<std::uint8_t>(code));
   }
 }
 

@@ -1,3 +1,4 @@
+#include "formats/packed_layout.hpp"
 #include <gemwright/problem.hpp>
 
 #include <algorithm>
@@ -34,9 +35,7 @@ void normalise_strides(Problem& problem) {
 void normalise_weight(Problem& problem) {
   if (!problem.weight) return;
   if (!has_codebook(*problem.weight)) problem.b.type = problem.a.type;
-  WeightFormat& format = *problem.weight;
-  const bool rows = format.grouping == Grouping::flat && problem.k % format.group == 0;
-  if (rows && format.group <= 256) format.grouping = Grouping::along_k;
+  problem.weight = formats::resolved(*problem.weight, problem.k);
 }
 
 // D = A B becomes D^T = B^T A^T.

@@ -31,7 +31,8 @@ std::vector<float> test_table(const WeightFormat& format, std::int64_t rows) {
   return table;
 }
 
-// One period of codes, which then repeats: of near-normal values over a scale that reaches them.
+// One period of codes, or as many as are needed: of near-normal values over a scale that reaches
+// them.
 std::vector<std::uint8_t> code_period(const CodedWeight& weight) {
   WeightFormat format = weight.format;
   format.scale = ScaleType::f32;
@@ -39,8 +40,9 @@ std::vector<std::uint8_t> code_period(const CodedWeight& weight) {
   const std::size_t entries = std::size_t{1} << format.bits;
   const std::span<const float> table(weight.table.data(), std::min(weight.table.size(), entries));
   const formats::GroupCoder coder(format, table, 1);
-  const auto bytes = random_period(DataType::f32, Input::b, 1);
-  std::vector<float> values(static_cast<std::size_t>(kRandomPeriod));
+  const std::int64_t count = std::min(std::ssize(weight.codes), std::ptrdiff_t{kRandomPeriod});
+  const auto bytes = random_period(DataType::f32, Input::b, 1, count);
+  std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>(
         numeric::load(DataType::f32, bytes.data(), static_cast<std::int64_t>(i)));
