@@ -340,7 +340,7 @@ int main(int argc, char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") == nullptr) {
     setenv("GOMP_SPINCOUNT", "1000", 1);
     // OpenBLAS 0.3.21 does not know the CPUs that came after it, and falls back to SSE kernels.
-    const auto& features = gemwright::Device::cpu().profile().cpu.features;
+    const auto features = gemwright::Device::cpu().profile().cpu.features;
     if (features.avx512) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
     execv("/proc/self/exe", argv);
   }

@@ -28,7 +28,7 @@ std::int64_t panel_bytes(const Problem& problem) {
 }
 
 const KernelTable& best_kernels() {
-  const CpuFeatures& features = Device::cpu().profile().cpu.features;
+  const CpuFeatures features = Device::cpu().profile().cpu.features;
   for (const Isa isa : {Isa::avx512, Isa::avx2}) {
     if (!cpu_packed::isa_refusal(isa, features)) return *kernels(isa);
   }

@@ -26,7 +26,7 @@ TEST(Device, CpuHasAllThatTheModelNeeds) {
 }
 
 TEST(Device, FeaturesImplyTheirFoundations) {
-  const CpuFeatures& f = Device::cpu().profile().cpu.features;
+  const CpuFeatures f = Device::cpu().profile().cpu.features;
   EXPECT_TRUE(!f.avx512 || f.avx2_fma);
   EXPECT_TRUE(f.avx512 || !(f.avx512_bf16 || f.avx512_fp16 || f.avx512_vnni || f.amx_bf16));
 }
@@ -61,7 +61,7 @@ TEST(Device, HasNoMoreThreadsThanCores) {
 }
 
 TEST(Device, TheCpusDriverIsTheKernelsVersionAlone) {
-  const std::string& driver = Device::cpu().profile().driver;
+  const std::string driver = Device::cpu().profile().driver;
   const std::string version = driver.substr(driver.find(' ') + 1);
   EXPECT_FALSE(version.empty());
   EXPECT_EQ(version.find_first_not_of("0123456789."), std::string::npos) << driver;
