@@ -3,6 +3,10 @@
 //
 // For every shape: the best own kernel, what the tuner chooses among own and vendor ones, the
 // vendor's first choice, its best of 8, and the roofline floor. Then geometric means for each M.
+//
+// With --around three more tables, of the best own kernel and the vendor's first choice: in a chain
+// of products in which each may begin before the one ahead ends; behind an elementwise kernel that
+// lets nothing begin early (both kernels' time); and as plain launches into a stream.
 #include "cli/text.hpp"
 #include "model/rank.hpp"
 #include "support/options.hpp"
@@ -13,6 +17,8 @@
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <set>
@@ -32,7 +38,21 @@ struct Arguments {
   int own = 12;
   double seconds = 540;
   bool quick = false;
+  bool around = false;
   bool verbose = false;
+};
+
+struct Around {
+  const char* bench;  // name of the results
+  const char* title;
+  tune::Scene scene;
+};
+const std::array kAround = {
+    Around{"dense_chain", "A chain with dependent launch", {.early = Early::b}},
+    Around{"dense_elementwise",
+           "Behind an elementwise kernel (both kernels)",
+           {.early = Early::b, .elementwise = true}},
+    Around{"dense_launches", "Plain launches into a stream", {.launches = true}},
 };
 
 using Clock = std::chrono::steady_clock;
@@ -78,6 +98,33 @@ class Race {
     report(row);
   }
 
+  // The best own kernel and the vendor's first choice, as they stand after run().
+  void run_in(const tune::Scene& scene, Row& row) const {
+    std::vector<tune::Timed> pair;
+    for (const bool vendor : {false, true}) {
+      const tune::Timed* best = nullptr;
+      for (std::size_t i = 0; i < timed_.size(); ++i) {
+        if (candidates_[who_[i]].family->vendor() != vendor) continue;
+        const bool better = best == nullptr || (!vendor && tune::median(timed_[i].contender) <
+                                                               tune::median(best->contender));
+        if (better && !timed_[i].contender.samples.empty()) best = &timed_[i];
+      }
+      if (best == nullptr) return;
+      pair.push_back({.kernel = best->kernel,
+                      .label = best->label,
+                      .contender = {.always_final = true, .samples = {}},
+                      .failure = {}});
+    }
+    tune::Policy policy = tune::policy_of(device_.kind());
+    policy.early_phase_s = 0.05;
+    policy.final_phase_s = policy.noisy_phase_s = 0.15;
+    const auto never = [] { return false; };
+    if (!tune::measure(problem_, device_, pair, policy, never, scene)) return;
+    row.kernel = pair[0].label;
+    row.us = {{"own", tune::median(pair[0].contender)},
+              {"vendor_first", tune::median(pair[1].contender)}};
+  }
+
   void print() const {
     for (std::size_t i = 0; i < timed_.size(); ++i) {
       fmt::print("    {:<60} predicted {:9.2f}  best {:9.2f}  median {:9.2f}  {} rounds\n",
@@ -90,8 +137,7 @@ class Race {
   void build() {
     std::vector<const Candidate*> pointers;
     for (const Candidate& candidate : candidates_) pointers.push_back(&candidate);
-    const auto built = tune::build_all(
-        problem_, device_, pointers, [] { return false; }, [](std::size_t) {});
+    const auto built = tune::build_all(problem_, device_, pointers);
     const tune::Reference reference(problem_,
                                     static_cast<int>(std::thread::hardware_concurrency()));
     const auto testbed = tune::make_testbed(problem_, device_, {.copies = 1});
@@ -172,36 +218,76 @@ void print_means(const Report& report, const Arguments& arguments) {
   table.print(std::cout);
 }
 
+void print_means_around(const Report& report, const Around& around, const Arguments& arguments) {
+  cli::Table table({"M", "vendor first / own"});
+  for (const std::int64_t m : arguments.m) {
+    const double mean =
+        report.geometric_mean("vendor_first", "own", [&](const Row& row) { return row.m == m; });
+    if (mean > 0) table.add({std::to_string(m), fmt::format("{:.3f}", mean)});
+  }
+  fmt::print("\n{}\n", around.title);
+  table.print(std::cout);
+}
+
+// One table each; `around` has those of kAround.
+struct Reports {
+  explicit Reports(const Device& device) : main("dense", device) {
+    for (const Around& scene : kAround) around.emplace_back(scene.bench, device);
+  }
+  Report main;
+  std::vector<Report> around;
+};
+
+void measure_one(const Shape& shape, std::int64_t m, const Device& device,
+                 const Arguments& arguments, Reports& reports) {
+  const Problem problem =
+      canonical(Problem::linear(m, shape.n, shape.k, parse_data_type(arguments.type))).problem;
+  Row row = Row::of(problem);
+  row.model = shape.model;
+  row.role = shape.role;
+  row.m = m, row.n = shape.n, row.k = shape.k;
+  Race race(problem, device, arguments.own);
+  const Row empty = row;
+  race.run(row);
+  if (arguments.verbose) {
+    fmt::print("{} {} {}\n", m, shape.n, shape.k);
+    race.print();
+  }
+  reports.main.add(std::move(row));
+  reports.main.sample_clock();
+  if (!arguments.around) return;
+  for (std::size_t i = 0; i < kAround.size(); ++i) {
+    Row around = empty;
+    race.run_in(kAround[i].scene, around);
+    if (!around.us.empty()) reports.around[i].add(std::move(around));
+    reports.around[i].sample_clock();
+  }
+}
+
+void finish_all(const Reports& reports, const Arguments& arguments) {
+  print_means(reports.main, arguments);
+  finish(reports.main, arguments.options);
+  for (std::size_t i = 0; arguments.around && i < kAround.size(); ++i) {
+    print_means_around(reports.around[i], kAround[i], arguments);
+    finish(reports.around[i], arguments.options);
+  }
+}
+
 int run(const Arguments& arguments) {
   const Device device = Device::parse(arguments.options.device);
-  Report report("dense", device);
+  Reports reports(device);
   const auto start = Clock::now();
   for (const Shape& shape : shapes(arguments)) {
     for (const std::int64_t m : arguments.m) {
       if (std::chrono::duration<double>(Clock::now() - start).count() > arguments.seconds) {
         fmt::print("time is up: the rest is not measured\n");
-        print_means(report, arguments);
-        finish(report, arguments.options);
+        finish_all(reports, arguments);
         return 0;
       }
-      const Problem problem =
-          canonical(Problem::linear(m, shape.n, shape.k, parse_data_type(arguments.type))).problem;
-      Row row = Row::of(problem);
-      row.model = shape.model;
-      row.role = shape.role;
-      row.m = m, row.n = shape.n, row.k = shape.k;
-      Race race(problem, device, arguments.own);
-      race.run(row);
-      if (arguments.verbose) {
-        fmt::print("{} {} {}\n", m, shape.n, shape.k);
-        race.print();
-      }
-      report.add(std::move(row));
-      report.sample_clock();
+      measure_one(shape, m, device, arguments, reports);
     }
   }
-  print_means(report, arguments);
-  finish(report, arguments.options);
+  finish_all(reports, arguments);
   return 0;
 }
 
@@ -222,6 +308,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--seconds", arguments.seconds, "stop after that")->capture_default_str();
   app.add_flag("--quick", arguments.quick, "no tensor-parallel shapes");
+  app.add_flag("--around", arguments.around, "also the tables of other surroundings");
   app.add_flag("--verbose", arguments.verbose, "every candidate's times");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -4,8 +4,9 @@
 // 1.5 times slower than the best is dropped early, which leaves the best exact). The regret of the
 // top k is the least time among the k best predicted ones, over the least of all, minus 1.
 //
-// --keep writes all measured times to a file, and --from judges the present model on such a file,
-// without measuring: that is how the cost functions are worked on.
+// --keep writes all measured times to a file, problem by problem, and leaves out what is there
+// already: a list too long for one sitting is measured in several. --from judges the present model
+// on such a file, without measuring: that is how the cost functions are worked on.
 #include "cli/text.hpp"
 #include "device/calibrate.hpp"
 #include "model/rank.hpp"
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -43,6 +45,7 @@ struct Arguments {
   std::string keep;
   std::string from;
   double seconds = 1e9;
+  std::size_t every = 1;
   bool verbose = false;
 };
 
@@ -90,7 +93,9 @@ std::vector<Item> items(const Arguments& arguments) {
       }
     }
   }
-  return list;
+  std::vector<Item> some;
+  for (std::size_t i = 0; i < list.size(); i += arguments.every) some.push_back(list[i]);
+  return some;
 }
 
 std::vector<Candidate> ranked(const Problem& problem, const Device& device) {
@@ -109,8 +114,7 @@ Measured measure_all(const Item& item, const Device& device) {
   std::vector<const Candidate*> pointers;
   pointers.reserve(candidates.size());
   for (const Candidate& candidate : candidates) pointers.push_back(&candidate);
-  const auto never = [] { return false; };
-  const auto built = tune::build_all(item.problem, device, pointers, never, [](std::size_t) {});
+  const auto built = tune::build_all(item.problem, device, pointers);
 
   std::vector<tune::Timed> timed;
   std::vector<const Candidate*> who;
@@ -124,13 +128,13 @@ Measured measure_all(const Item& item, const Device& device) {
     who.push_back(&candidates[i]);
   }
   const tune::Policy policy = tune::policy_of(device.kind());
-  if (!tune::measure(item.problem, device, timed, policy, never)) {
+  if (!tune::measure(item.problem, device, timed, policy, [] { return false; })) {
     throw Error("there is no memory to measure " + key(item.problem));
   }
   Measured result{item, {}, 0, 0};
   std::vector<tune::Contender> contenders;
   for (std::size_t i = 0; i < timed.size(); ++i) {
-    const double us = tune::best(timed[i].contender);
+    const double us = tune::time_of(timed[i].contender, policy);
     contenders.push_back(timed[i].contender);
     if (us <= 0) continue;
     if (!who[i]->family->vendor()) {
@@ -139,7 +143,7 @@ Measured measure_all(const Item& item, const Device& device) {
       result.vendor_first_us = us;
     }
   }
-  result.noise = tune::noise(contenders);
+  result.noise = tune::noise(contenders, policy);
   return result;
 }
 
@@ -220,26 +224,41 @@ void print_summary(const Report& report, double noise) {
   fmt::print("noise of the measurement (mean): {:.2f}%\n", 100 * noise);
 }
 
+// Measures what is not in `all` yet, adding it there and, line by line, to the file kept: an end
+// before time loses nothing.
+void measure_rest(const Arguments& arguments, const Device& device, Report& report,
+                  std::vector<Measured>& all) {
+  std::vector<Item> list = items(arguments);
+  std::erase_if(list, [&](const Item& item) {
+    return std::any_of(all.begin(), all.end(), [&](const Measured& measured) {
+      return measured.item.problem == item.problem;
+    });
+  });
+  std::ofstream kept;
+  if (!arguments.keep.empty()) kept.open(arguments.keep, std::ios::app);
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (spent.count() > arguments.seconds) break;
+    all.push_back(measure_all(list[i], device));
+    if (kept.is_open()) kept << to_json(all.back()).dump() << std::endl;
+    report.sample_clock();
+    fmt::print(stderr, "\r{} of {} problems", i + 1, list.size());
+  }
+  fmt::print(stderr, "\n");
+}
+
 int run(const Arguments& arguments) {
   const Device device = calibrated(Device::parse(arguments.options.device));
   Report report("regret", device);
   std::vector<Measured> all;
-  if (!arguments.from.empty()) all = read_kept(arguments.from);
-  double noise = 0;
-  const std::vector<Item> list = arguments.from.empty() ? items(arguments) : std::vector<Item>();
-  // Line by line, so that an end before time loses nothing.
-  std::ofstream kept;
-  if (!arguments.keep.empty()) kept.open(arguments.keep, std::ios::app);
-  const auto begin = std::chrono::steady_clock::now();
-  for (const Item& item : list) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (spent.count() > arguments.seconds) break;
-    all.push_back(measure_all(item, device));
-    if (kept.is_open()) kept << to_json(all.back()).dump() << std::endl;
-    report.sample_clock();
-    fmt::print(stderr, "\r{} of {} problems", all.size(), list.size());
+  if (!arguments.from.empty()) {
+    all = read_kept(arguments.from);
+  } else {
+    if (std::filesystem::exists(arguments.keep)) all = read_kept(arguments.keep);
+    measure_rest(arguments, device, report, all);
   }
-  if (!list.empty()) fmt::print(stderr, "\n");
+  double noise = 0;
   for (const Measured& measured : all) {
     noise += measured.noise / static_cast<double>(all.size());
     if (arguments.verbose) fmt::print("{}\n", key(measured.item.problem));
@@ -273,6 +292,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--keep", arguments.keep, "file to write all measured times to");
   app.add_option("--from", arguments.from, "file of --keep to judge the model on");
+  app.add_option("--every", arguments.every, "only every so many-th problem of the list")
+      ->check(CLI::PositiveNumber);
   app.add_option("--seconds", arguments.seconds, "begin no further problem after so long");
   app.add_flag("-v,--verbose", arguments.verbose, "every configuration, in the model's order");
   CLI11_PARSE(app, argc, argv);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 
 namespace gemwright::tune {
 namespace {
@@ -26,27 +27,32 @@ Built build(const Problem& problem, const Device& device, const Candidate& candi
 
 }  // namespace
 
-std::vector<Built> build_all(const Problem& problem, const Device& device,
-                             std::span<const Candidate* const> candidates,
-                             const std::function<bool()>& stop,
-                             const std::function<void(std::size_t)>& on_built) {
-  std::vector<Built> built(candidates.size());
+void build_each(const Problem& problem, const Device& device,
+                std::span<const Candidate* const> candidates, const std::function<bool()>& stop,
+                const std::function<void(std::size_t, Built)>& on_built) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   const auto work = [&] {
     for (std::size_t i = next++; i < candidates.size(); i = next++) {
       if (i > 0 && stop()) return;
-      built[i] = build(problem, device, *candidates[i]);
+      Built built = build(problem, device, *candidates[i]);
       const std::lock_guard lock(mutex);
-      on_built(i);
+      on_built(i, std::move(built));
     }
   };
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t wanted = std::min(cores, std::max<std::size_t>(candidates.size(), 1)) - 1;
   auto helpers = cpu::start_helpers(wanted, work);
   work();
-  helpers.clear();
-  return built;
+}
+
+std::vector<Built> build_all(const Problem& problem, const Device& device,
+                             std::span<const Candidate* const> candidates) {
+  std::vector<Built> all(candidates.size());
+  build_each(
+      problem, device, candidates, [] { return false; },
+      [&](std::size_t i, Built built) { all[i] = std::move(built); });
+  return all;
 }
 
 }  // namespace gemwright::tune

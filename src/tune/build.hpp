@@ -18,12 +18,15 @@ struct Built {
   bool out_of_memory = false;  // the failure says nothing of the candidate
 };
 
-/// One for each candidate; a candidate that fails harms no other. Those not yet begun when `stop`
-/// says so are left (no kernel, no failure), but the first is always built. `on_built` is called
-/// from several threads, one at a time.
+/// Gives each candidate's to `on_built` as it is done, from several threads, one at a time; a
+/// candidate that fails harms no other. Those not yet begun when `stop` says so are left out, but
+/// the first is always built.
+void build_each(const Problem& problem, const Device& device,
+                std::span<const Candidate* const> candidates, const std::function<bool()>& stop,
+                const std::function<void(std::size_t, Built)>& on_built);
+
+/// One for each candidate, all of them.
 std::vector<Built> build_all(const Problem& problem, const Device& device,
-                             std::span<const Candidate* const> candidates,
-                             const std::function<bool()>& stop,
-                             const std::function<void(std::size_t)>& on_built);
+                             std::span<const Candidate* const> candidates);
 
 }  // namespace gemwright::tune

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace gemwright::tune {
@@ -44,9 +45,11 @@ Verdict::Kind parse_kind(std::string_view text) {
 
 void Checker::prepare(const Problem& problem, const Device& device) {
   release();
+  const int threads = device.kind() == DeviceKind::cpu
+                          ? device.profile().cpu.cores
+                          : static_cast<int>(std::thread::hardware_concurrency());
   auto testbed = make_testbed(problem, device, {.copies = 1, .guard_pages = guard_pages_});
-  prepared_.emplace(Prepared{problem, device, std::move(testbed),
-                             Reference(problem, device.profile().cpu.cores)});
+  prepared_.emplace(Prepared{problem, device, std::move(testbed), Reference(problem, threads)});
 }
 
 Verdict Checker::check(const Family& family, const Configuration& configuration) {

@@ -1,7 +1,9 @@
 #include "tune/measure.hpp"
 
 #include "log/log.hpp"
+#include "model/rank.hpp"
 #include "tune/cpu_load.hpp"
+#include "tune/stopwatch.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -11,6 +13,8 @@
 #include <optional>
 #include <thread>
 #include <utility>
+
+#include <fmt/ranges.h>
 
 namespace gemwright::tune {
 namespace {
@@ -31,7 +35,7 @@ struct Sampling {
 
 Sampling sampling_of(DeviceKind kind) {
   if (kind == DeviceKind::cuda) {
-    return {.warm_up_s = 0.2, .sample_s = 0.0015, .probe_runs = 8, .most_runs = 512, .settle = {}};
+    return {.warm_up_s = 0.1, .sample_s = 0.0015, .probe_runs = 8, .most_runs = 512, .settle = {}};
   }
   return {.warm_up_s = 0.05,
           .sample_s = 0.0015,
@@ -42,10 +46,10 @@ Sampling sampling_of(DeviceKind kind) {
 
 // Fewer copies when memory is short: warm weights are better than no measurement.
 std::unique_ptr<Testbed> testbed_within_memory(const Problem& problem, const Device& device,
-                                               Early early) {
+                                               const Scene& scene) {
   for (const int copies : {0, 1}) {
     try {
-      return make_testbed(problem, device, {.copies = copies, .early = early});
+      return make_testbed(problem, device, {.copies = copies, .scene = scene});
     } catch (const OutOfMemory& error) {
       log::warn("measuring with {} of the weights: {}", copies == 0 ? "copies" : "one copy",
                 error.what());
@@ -57,20 +61,13 @@ std::unique_ptr<Testbed> testbed_within_memory(const Problem& problem, const Dev
   return nullptr;
 }
 
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 class Sampler {
  public:
-  Sampler(Testbed& testbed, std::vector<Timed>& kernels, const Sampling& sampling)
-      : testbed_(testbed), kernels_(kernels), sampling_(sampling), prepared_(kernels.size()) {}
+  // `least_s`: what a run takes at least.
+  Sampler(Testbed& testbed, std::vector<Timed>& kernels, const Sampling& sampling, double least_s)
+      : testbed_(testbed), kernels_(kernels), sampling_(sampling), prepared_(kernels.size()) {
+    sampling_.probe_runs = std::min(sampling_.probe_runs, runs_for(least_s));
+  }
 
   // Runs everybody in turn until the device is warm; this also tells how long each takes.
   void warm_up(const std::function<bool()>& stop) {
@@ -153,22 +150,27 @@ Policy policy_of(DeviceKind kind) {
   Policy policy;
   if (kind == DeviceKind::cuda) {
     policy.early_phase_s = 0.2;
-    policy.final_phase_s = 0.6;
+    policy.final_phase_s = 0.45;
     policy.noisy_phase_s = 1.5;
-    policy.band = 0.02;
+    policy.band = 0.01;
     policy.widest_band = 0.04;
-    policy.enough_noise = 0.005;
+    policy.enough_noise = 0.003;
+    policy.by_median = true;
   }
   return policy;
 }
 
 bool measure(const Problem& problem, const Device& device, std::vector<Timed>& kernels,
-             const Policy& policy, const std::function<bool()>& stop, Early early) {
-  const std::unique_ptr<Testbed> testbed = testbed_within_memory(problem, device, early);
+             const Policy& policy, const std::function<bool()>& stop, const Scene& scene) {
+  const Stopwatch spent;
+  const std::unique_ptr<Testbed> testbed = testbed_within_memory(problem, device, scene);
   if (!testbed) return false;
+  const double operands_s = spent.seconds();
   const CpuLoad load;
-  Sampler sampler(*testbed, kernels, sampling_of(device.kind()));
+  Sampler sampler(*testbed, kernels, sampling_of(device.kind()),
+                  1e-6 * model::floor_us(problem, device));
   sampler.warm_up(stop);
+  const double warm_s = spent.seconds();
   const double clock_before = testbed->clock_ghz();
 
   std::vector<Contender> contenders;
@@ -176,8 +178,13 @@ bool measure(const Problem& problem, const Device& device, std::vector<Timed>& k
   for (const Timed& timed : kernels) contenders.push_back(timed.contender);
   const int rounds = run_rounds(
       contenders, [&](std::size_t i) { return sampler(i); }, policy, stop);
-  for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].contender = contenders[i];
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    kernels[i].contender = contenders[i];
+    log::debug("{}: {:.2f} us", kernels[i].label, fmt::join(contenders[i].samples, " "));
+  }
 
+  log::debug("operands after {:.0f} ms, warm after {:.0f} ms, done after {:.0f} ms",
+             1e3 * operands_s, 1e3 * warm_s, 1e3 * spent.seconds());
   log::info("{}: {} rounds over {} copies of the weights, clock {:.2f} to {:.2f} GHz", key(problem),
             rounds, testbed->copies(), clock_before, testbed->clock_ghz());
   if (const double others = load.others(); device.kind() == DeviceKind::cpu && others > kBusy) {

@@ -23,9 +23,9 @@ struct Timed {
 /// The policy of a kind of device.
 Policy policy_of(DeviceKind kind);
 
-/// Warms up by time, then runs the rounds, every run with Operands::early as given. Returns false,
-/// with nothing timed, when there is no memory for the operands.
+/// Warms up by time, then runs the rounds, every run in the scene given. Returns false, with
+/// nothing timed, when there is no memory for the operands.
 bool measure(const Problem& problem, const Device& device, std::vector<Timed>& kernels,
-             const Policy& policy, const std::function<bool()>& stop, Early early = Early::none);
+             const Policy& policy, const std::function<bool()>& stop, const Scene& scene = {});
 
 }  // namespace gemwright::tune

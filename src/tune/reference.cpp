@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
@@ -23,6 +24,12 @@ namespace {
 
 constexpr std::int64_t kFew = 8;       // lines of the short side, held in registers
 constexpr std::int64_t kChunk = 2048;  // of K, so that both sides stay in the L1 cache
+
+// Runs `work` on so many threads, this one among them.
+void on_threads(int threads, const std::function<void()>& work) {
+  const auto helpers = cpu::start_helpers(static_cast<std::size_t>(std::max(threads, 1) - 1), work);
+  work();
+}
 
 // The values of an input, by position in its storage.
 class Values {
@@ -145,10 +152,7 @@ std::vector<Product> products(const Lines& few_lines, std::span<const std::int64
       }
     }
   };
-  const int wanted = many.size() > 64 ? threads - 1 : 0;
-  auto helpers = cpu::start_helpers(static_cast<std::size_t>(std::max(wanted, 0)), work);
-  work();
-  helpers.clear();
+  on_threads(many.size() > 32 ? threads : 1, work);
   return results;
 }
 
@@ -224,12 +228,21 @@ struct Counts {
 template <typename Word>
 Counts count_words(const std::byte* data, std::int64_t count, Word infinity) {
   constexpr Word kMagnitude = static_cast<Word>(~Word{0}) >> 1;
+  // Counts as wide as the words: the loop stays in vectors, and cannot overflow.
+  constexpr std::int64_t kBlock = 16384;
   Counts counts;
-  for (std::int64_t i = 0; i < count; ++i) {
-    Word word;
-    std::memcpy(&word, data + i * static_cast<std::int64_t>(sizeof word), sizeof word);
-    counts.nan += static_cast<Word>(word & kMagnitude) > infinity ? 1 : 0;
-    counts.poison += word == static_cast<Word>(~Word{0}) ? 1 : 0;
+  for (std::int64_t first = 0; first < count; first += kBlock) {
+    Word nan = 0;
+    Word poison = 0;
+    const std::int64_t last = std::min(count, first + kBlock);
+    for (std::int64_t i = first; i < last; ++i) {
+      Word word;
+      std::memcpy(&word, data + i * static_cast<std::int64_t>(sizeof word), sizeof word);
+      nan += static_cast<Word>(word & kMagnitude) > infinity ? 1 : 0;
+      poison += word == static_cast<Word>(~Word{0}) ? 1 : 0;
+    }
+    counts.nan += nan;
+    counts.poison += poison;
   }
   return counts;
 }
@@ -244,6 +257,23 @@ Counts count(DataType type, const std::byte* data, std::int64_t elements) {
       return count_words<std::uint16_t>(data, elements, 0x7F80U);
   }
   return {};
+}
+
+Counts count(DataType type, const std::byte* data, std::int64_t elements, int threads) {
+  constexpr std::int64_t kShare = 1 << 20;
+  std::atomic<std::int64_t> next{0};
+  std::atomic<std::int64_t> nan{0};
+  std::atomic<std::int64_t> poison{0};
+  const auto work = [&] {
+    for (std::int64_t at = next.fetch_add(kShare); at < elements; at = next.fetch_add(kShare)) {
+      const Counts counts =
+          count(type, data + at * size_bytes(type), std::min(kShare, elements - at));
+      nan += counts.nan;
+      poison += counts.poison;
+    }
+  };
+  on_threads(elements > 4 * kShare ? threads : 1, work);
+  return {nan, poison};
 }
 
 bool intact(std::span<const std::byte> guard) {
@@ -263,7 +293,7 @@ double tolerance(const Problem& problem, double sum, double norm, double rest, d
          least_denormal(problem.d.type);
 }
 
-Reference::Reference(const Problem& problem, int threads) : problem_(problem) {
+Reference::Reference(const Problem& problem, int threads) : problem_(problem), threads_(threads) {
   const std::int64_t b_elements =
       problem.weight     ? 0
       : problem.b.packed ? problem.k * problem.n
@@ -307,7 +337,7 @@ std::string Reference::check_written(std::span<const std::byte> output) const {
   const std::byte* d = output.data() + kGuardBytes;
   const std::int64_t stored = span_elements(p.d, p.m, p.n, p.batch);
   const std::int64_t gaps = stored - p.m * p.n * p.batch;
-  const Counts all = count(p.d.type, d, stored);
+  const Counts all = count(p.d.type, d, stored, threads_);
   if (all.poison > gaps) return fmt::format("left {} elements of D unwritten", all.poison - gaps);
   if (all.poison < gaps) return fmt::format("wrote {} elements between D's", gaps - all.poison);
   if (all.nan > all.poison) return fmt::format("wrote {} NaN", all.nan - all.poison);

@@ -25,7 +25,8 @@ struct Sample {
 /// thinned to one of each stretch where these are too many; and 64 x 64 spread over all of D.
 class Reference {
  public:
-  /// Computes on up to `threads` threads; takes at most a few tenths of a second of one core.
+  /// Computes, and looks through outputs, on up to `threads` threads; takes at most a few tenths of
+  /// a second of one core.
   Reference(const Problem& problem, int threads);
 
   std::span<const Sample> samples() const { return samples_; }
@@ -39,6 +40,7 @@ class Reference {
   std::string check_written(std::span<const std::byte> output) const;
 
   Problem problem_;
+  int threads_;
   std::vector<Sample> samples_;
 };
 

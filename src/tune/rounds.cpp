@@ -13,22 +13,22 @@ constexpr double kFarBehind = 1.2;
 constexpr std::size_t kEnoughRounds = 3;
 constexpr std::size_t kConfirmed = 12;
 
-// See best(); of every step-th sample from the first on.
-double best_of(const std::vector<double>& samples, std::size_t first, std::size_t step) {
+// See best(); of the samples from the first on.
+double best_of(const std::vector<double>& samples, std::size_t first) {
   double least = kNone;
   double second = kNone;
-  std::size_t count = 0;
-  for (std::size_t i = first; i < samples.size(); i += step, ++count) {
+  for (std::size_t i = first; i < samples.size(); ++i) {
     second = std::min(second, std::max(least, samples[i]));
     least = std::min(least, samples[i]);
   }
-  return count < kConfirmed ? least : second;
+  return samples.size() - first < kConfirmed ? least : second;
 }
 
-double best_of_all(std::span<const Contender> contenders) {
+double best_of_all(std::span<const Contender> contenders, const Policy& policy) {
   double least = kNone;
   for (const Contender& contender : contenders) {
-    if (!contender.out && !contender.samples.empty()) least = std::min(least, best(contender));
+    if (contender.out || contender.samples.empty()) continue;
+    least = std::min(least, time_of(contender, policy));
   }
   return least;
 }
@@ -55,16 +55,18 @@ double usual_ratio(const Contender& contender, const Contender& leader) {
 // Out is whose best time and whose usual one, round by round, are both behind: the best of four
 // samples that each are a tenth too long is 15 % too long once in 400 tunings, which is once too
 // often for sixty processes to agree.
-void reject(std::span<Contender> contenders, double factor) {
+void reject(std::span<Contender> contenders, double factor, const Policy& policy) {
   const Contender* leader = nullptr;
   for (const Contender& contender : contenders) {
     if (contender.out || contender.samples.empty()) continue;
-    if (leader == nullptr || best(contender) < best(*leader)) leader = &contender;
+    if (leader == nullptr || time_of(contender, policy) < time_of(*leader, policy)) {
+      leader = &contender;
+    }
   }
   if (leader == nullptr) return;
-  const double limit = best(*leader) * factor;
+  const double limit = time_of(*leader, policy) * factor;
   for (Contender& contender : contenders) {
-    if (contender.always_final || best(contender) <= limit) continue;
+    if (contender.always_final || time_of(contender, policy) <= limit) continue;
     if (usual_ratio(contender, *leader) > factor) contender.out = true;
   }
 }
@@ -72,13 +74,22 @@ void reject(std::span<Contender> contenders, double factor) {
 // The best times repeat, and nobody stands so near the edge of the band that one more round might
 // move it to the other side.
 bool decided(std::span<const Contender> contenders, const Policy& policy) {
-  const double spread = noise(contenders);
+  const double spread = noise(contenders, policy);
   if (spread > policy.enough_noise) return false;
-  const double edge = best_of_all(contenders) * (1 + policy.band);
+  const double edge = best_of_all(contenders, policy) * (1 + policy.band);
   const double unsure = std::max(3 * spread, 2 * policy.enough_noise);
   return std::none_of(contenders.begin(), contenders.end(), [&](const Contender& contender) {
-    return !contender.out && std::fabs(best(contender) / edge - 1) < unsure;
+    return !contender.out && std::fabs(time_of(contender, policy) / edge - 1) < unsure;
   });
+}
+
+// A contender with every second of the samples that count, from one of them on.
+Contender every_second(const Contender& contender, std::size_t first) {
+  Contender half;
+  for (std::size_t i = contender.from + first; i < contender.samples.size(); i += 2) {
+    half.samples.push_back(contender.samples[i]);
+  }
+  return half;
 }
 
 bool has_spread(const Contender& contender) {
@@ -144,13 +155,17 @@ class Rounds {
 }  // namespace
 
 double best(const Contender& contender) {
-  return contender.samples.empty() ? 0 : best_of(contender.samples, contender.from, 1);
+  return contender.samples.empty() ? 0 : best_of(contender.samples, contender.from);
 }
 
 double median(const Contender& contender) {
   if (contender.samples.empty()) return 0;
   return median_of({contender.samples.begin() + static_cast<std::ptrdiff_t>(contender.from),
                     contender.samples.end()});
+}
+
+double time_of(const Contender& contender, const Policy& policy) {
+  return policy.by_median ? median(contender) : best(contender);
 }
 
 bool unreliable(const Contender& contender, std::span<const Contender> all, const Policy& policy) {
@@ -168,17 +183,17 @@ int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const P
   Rounds rounds(contenders, time_one, stop);
   const auto never = [] { return false; };
   rounds.phase(policy.first_rounds, policy.early_phase_s, never);
-  reject(contenders, policy.first_reject);
+  reject(contenders, policy.first_reject, policy);
   rounds.begin_phase();
   rounds.phase(policy.second_rounds, policy.early_phase_s, never);
-  reject(contenders, policy.second_reject);
+  reject(contenders, policy.second_reject, policy);
   rounds.begin_phase();
   const int before = rounds.count();
   const auto done = [&] {
     return rounds.count() - before >= policy.least_final_rounds && decided(contenders, policy);
   };
   rounds.phase(policy.most_final_rounds, policy.final_phase_s, done);
-  if (noise(contenders) > policy.band) {
+  if (noise(contenders, policy) > policy.band) {
     rounds.phase(policy.most_final_rounds, policy.noisy_phase_s - policy.final_phase_s, done);
   }
   const auto any_unreliable = [&] {
@@ -193,15 +208,14 @@ int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const P
   return rounds.count();
 }
 
-double noise(std::span<const Contender> contenders) {
+double noise(std::span<const Contender> contenders, const Policy& policy) {
   // One that was kept for the sake of ratios only does not decide.
-  const double limit = best_of_all(contenders) * kFarBehind;
+  const double limit = best_of_all(contenders, policy) * kFarBehind;
   double largest = 0;
   for (const Contender& contender : contenders) {
-    if (contender.out || contender.samples.size() < contender.from + 2 || best(contender) > limit)
-      continue;
-    const double even = best_of(contender.samples, contender.from, 2);
-    const double odd = best_of(contender.samples, contender.from + 1, 2);
+    if (!has_spread(contender) || time_of(contender, policy) > limit) continue;
+    const double even = time_of(every_second(contender, 0), policy);
+    const double odd = time_of(every_second(contender, 1), policy);
     largest = std::max(largest, std::fabs(even - odd) / std::min(even, odd));
   }
   return largest;
@@ -210,11 +224,11 @@ double noise(std::span<const Contender> contenders) {
 Choice choose(std::span<const Contender> contenders, std::span<const std::size_t> preference,
               const Policy& policy) {
   Choice choice;
-  choice.noise = noise(contenders);
+  choice.noise = noise(contenders, policy);
   choice.band = std::clamp(choice.noise, policy.band, policy.widest_band);
-  const double limit = best_of_all(contenders) * (1 + choice.band);
+  const double limit = best_of_all(contenders, policy) * (1 + choice.band);
   const auto in_band = [&](const Contender& contender) {
-    return !contender.out && !contender.samples.empty() && best(contender) <= limit;
+    return !contender.out && !contender.samples.empty() && time_of(contender, policy) <= limit;
   };
   // One whose usual time is far above an equal's is not its equal: it suffers more from whatever
   // else runs.

@@ -26,8 +26,12 @@ struct Policy {
   /// widest.
   double band = 0.03;
   double widest_band = 0.1;
-  /// Final rounds go on until the best times repeat within this.
+  /// Final rounds go on until the times repeat within this.
   double enough_noise = 0.01;
+  /// Contenders are compared by their median instead of their best time. Where power limits the
+  /// clock it wanders by a fifth, for all of a round alike, and the best time is that of whoever
+  /// met the highest clock.
+  bool by_median = false;
   /// A time whose median is further above its best than this many times what the calmest contender
   /// shows is not to be relied upon, nor is any when even the calmest is beyond the second number.
   /// The final phase is then repeated, so often at most.
@@ -56,6 +60,8 @@ struct Contender {
 /// is the second least: what happened once, such as weights found in a cache, decides nothing.
 double best(const Contender& contender);
 double median(const Contender& contender);
+/// The one of the two that the policy compares by.
+double time_of(const Contender& contender, const Policy& policy);
 
 /// Whether a contender's times are no evidence, beside those of all: OpenMP's threads, for one,
 /// wait for each other by spinning, and take a hundred times as long where others use the cores. A
@@ -70,9 +76,9 @@ bool unreliable(const Contender& contender, std::span<const Contender> all, cons
 int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const Policy& policy,
                const std::function<bool()>& stop);
 
-/// How well the best times repeat: the largest relative difference, over contenders still in,
-/// between the best of even and of odd rounds. 0 with fewer than two rounds.
-double noise(std::span<const Contender> contenders);
+/// How well the times repeat: the largest relative difference, over contenders still in, between
+/// the time of even and of odd rounds. 0 with fewer than two rounds.
+double noise(std::span<const Contender> contenders, const Policy& policy);
 
 struct Choice {
   int index = -1;  // -1 when nothing was timed
@@ -80,8 +86,8 @@ struct Choice {
   double band = 0;
 };
 
-/// The first, in the order of preference given, of the contenders whose best time is within the
-/// noise band of the best, and whose median is within the widest band of the least median among
+/// The first, in the order of preference given, of the contenders whose time is within the noise
+/// band of the best, and whose median is within the widest band of the least median among
 /// them: the same machine gives the same answer twice.
 Choice choose(std::span<const Contender> contenders, std::span<const std::size_t> preference,
               const Policy& policy);

@@ -33,13 +33,21 @@ std::int64_t storage_bytes(const Problem& problem, const Operand& operand, std::
 /// misaligned problem is measured as such.
 std::int64_t base_offset(const Operand& operand);
 
+/// What stands around every timed run.
+struct Scene {
+  Early early = Early::none;  // as Operands::early
+  /// On a GPU: an elementwise kernel that rewrites A before each run and lets nothing begin early.
+  bool elementwise = false;
+  /// On a GPU: plain launches into a stream instead of a graph.
+  bool launches = false;
+};
+
 struct TestbedOptions {
   /// Copies of B; 0: as many as rotating_copies says.
   int copies = 0;
   /// For checking, not for timing: inputs end at a page that faults when it is read (CPU only).
   bool guard_pages = false;
-  /// What every run is given as Operands::early.
-  Early early = Early::none;
+  Scene scene = {};
 };
 
 /// A sequence of runs of one kernel over the rotating copies, ready to be timed many times.
@@ -47,7 +55,8 @@ class Rotation {
  public:
   virtual ~Rotation() = default;
   /// Does all runs, back to back, and waits. Seconds from the start of the first to the end of the
-  /// last; on a GPU by events around one graph replay. Throws DeviceError.
+  /// last; on a GPU by events around one graph replay, unless the scene is one of plain launches.
+  /// Throws DeviceError.
   virtual double seconds() = 0;
 };
 

@@ -3,15 +3,16 @@
 #include "device/cpu/helpers.hpp"
 #include "log/log.hpp"
 #include "tune/build.hpp"
+#include "tune/channel.hpp"
 #include "tune/failures.hpp"
 #include "tune/measure.hpp"
+#include "tune/stopwatch.hpp"
 #include "tune/turn.hpp"
 #include "tune/validator.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -56,23 +57,20 @@ class Tuning {
   }
 
   Result run() {
-    Validator validator(*request_.problem, *request_.device);
-    {
-      // The worker makes its operands while this process compiles.
-      const auto prepare = [&] { validator.prepare(); };
-      const auto preparing = cpu::start_helpers(1, prepare);
-      build();
-    }
-    validate(validator);
+    build_and_validate();
+    const double validated = elapsed_s();
     measure();
     if (result_.chosen < 0) choose_unmeasured();
     judge();
+    log::info("{}: {:.0f} ms to build and validate, {:.0f} ms to measure", key(*request_.problem),
+              1e3 * validated, 1e3 * (elapsed_s() - validated));
     return std::move(result_);
   }
 
  private:
-  void build();
-  void validate(Validator& validator);
+  void build_and_validate();
+  void take(Outcome& outcome, Built built);
+  void validate(std::size_t index, Validator& validator);
   void measure();
   void rank(std::vector<Timed>& timed, const std::vector<std::size_t>& indices);
   void choose_unmeasured();
@@ -112,7 +110,10 @@ class Tuning {
   std::string lacking_;      // why candidates were not measured
 };
 
-void Tuning::build() {
+// Each is validated as soon as it is built, while others still compile; the worker makes its
+// operands meanwhile.
+void Tuning::build_and_validate() {
+  right_.assign(result_.outcomes.size(), false);
   std::vector<std::size_t> indices;
   std::vector<const Candidate*> candidates;
   for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
@@ -120,56 +121,66 @@ void Tuning::build() {
     indices.push_back(i);
     candidates.push_back(&result_.outcomes[i].candidate);
   }
+  Channel<std::pair<std::size_t, Built>> built;
+  const auto build = [&] {
+    build_each(
+        *request_.problem, *request_.device, candidates,
+        [&] { return stop_after(kShareBeforeMeasuring); },
+        [&](std::size_t i, Built one) {
+          built.push({indices[i], std::move(one)});
+        });
+    built.close();
+  };
+  const auto building = cpu::start_helpers(1, build);
+  if (building.empty()) build();
+  Validator validator(*request_.problem, *request_.device);
+  validator.prepare();
   int done = 0;
-  auto built = build_all(
-      *request_.problem, *request_.device, candidates,
-      [&] { return stop_after(kShareBeforeMeasuring); },
-      [&](std::size_t i) {
-        progress(++done / 2, "built " + label(result_.outcomes[indices[i]].candidate));
-      });
-  for (std::size_t i = 0; i < built.size(); ++i) {
-    Outcome& outcome = result_.outcomes[indices[i]];
-    outcome.kernel = std::move(built[i].kernel);
-    if (outcome.kernel) continue;
-    if (built[i].failure.empty()) {
-      lack(hurry());
-    } else {
-      fail(outcome, {built[i].out_of_memory ? Verdict::Kind::memory : Verdict::Kind::build,
-                     built[i].failure});
-    }
+  while (auto one = built.pop()) {
+    Outcome& outcome = result_.outcomes[one->first];
+    take(outcome, std::move(one->second));
+    validate(one->first, validator);
+    progress(++done, "checked " + label(outcome.candidate));
+  }
+  for (const std::size_t i : indices) {
+    if (!result_.outcomes[i].kernel && result_.outcomes[i].failure.empty()) lack(hurry());
   }
 }
 
-void Tuning::validate(Validator& validator) {
-  right_.assign(result_.outcomes.size(), false);
-  const int count = static_cast<int>(result_.outcomes.size());
-  bool any_right = false;
-  for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
-    Outcome& outcome = result_.outcomes[i];
-    if (!outcome.kernel) continue;
-    if (stop_after(kShareBeforeMeasuring)) {
-      lack(hurry());
-      continue;
-    }
-    const double left = kShareBeforeMeasuring * request_.time_limit_s - elapsed_s();
-    if (any_right && 3e-6 * outcome.candidate.estimate.us > left) {
-      log::info("{} is not tried: predicted to take {:.0f} ms", label(outcome.candidate),
-                outcome.candidate.estimate.us * 1e-3);
-      lack(hurry());
-      continue;
-    }
-    const Verdict verdict = validator.check(outcome.candidate, limit_s(outcome.candidate),
-                                            [&] { return stop_after(1); });
-    if (verdict.kind == Verdict::Kind::right) {
-      right_[i] = any_right = true;
-    } else if (verdict.kind != Verdict::Kind::undone && verdict.kind != Verdict::Kind::memory) {
-      outcome.kernel.reset();
-      fail(outcome, verdict);
-    } else {
-      log::warn("{} was not validated: {}", label(outcome.candidate), verdict.reason);
-      lack(stop_after(kShareBeforeMeasuring) ? hurry() : verdict.reason);
-    }
-    progress((count + static_cast<int>(i) + 1) / 2, "checked " + label(outcome.candidate));
+void Tuning::take(Outcome& outcome, Built built) {
+  outcome.kernel = std::move(built.kernel);
+  if (outcome.kernel) return;
+  fail(outcome,
+       {built.out_of_memory ? Verdict::Kind::memory : Verdict::Kind::build, built.failure});
+}
+
+void Tuning::validate(std::size_t index, Validator& validator) {
+  Outcome& outcome = result_.outcomes[index];
+  if (!outcome.kernel) return;
+  if (stop_after(kShareBeforeMeasuring)) {
+    lack(hurry());
+    return;
+  }
+  const bool any_right = std::find(right_.begin(), right_.end(), true) != right_.end();
+  const double left = kShareBeforeMeasuring * request_.time_limit_s - elapsed_s();
+  if (any_right && 3e-6 * outcome.candidate.estimate.us > left) {
+    log::info("{} is not tried: predicted to take {:.0f} ms", label(outcome.candidate),
+              outcome.candidate.estimate.us * 1e-3);
+    lack(hurry());
+    return;
+  }
+  const Stopwatch spent;
+  const Verdict verdict =
+      validator.check(outcome.candidate, limit_s(outcome.candidate), [&] { return stop_after(1); });
+  log::debug("{} checked in {:.0f} ms", label(outcome.candidate), 1e3 * spent.seconds());
+  if (verdict.kind == Verdict::Kind::right) {
+    right_[index] = true;
+  } else if (verdict.kind != Verdict::Kind::undone && verdict.kind != Verdict::Kind::memory) {
+    outcome.kernel.reset();
+    fail(outcome, verdict);
+  } else {
+    log::warn("{} was not validated: {}", label(outcome.candidate), verdict.reason);
+    lack(stop_after(kShareBeforeMeasuring) ? hurry() : verdict.reason);
   }
 }
 
@@ -238,11 +249,11 @@ void Tuning::rank(std::vector<Timed>& timed, const std::vector<std::size_t>& ind
     if (unreliable(contenders[i], contenders, policy_) || absurd(outcome) ||
         (vendor && disturbed_)) {
       distrust(outcome);
-    } else if (const double us = best(contenders[i]); us > 0) {
+    } else if (const double us = time_of(contenders[i], policy_); us > 0) {
       second = second == 0 ? us : std::min(second, us);
     }
   }
-  result_.margin = second > 0 ? second / best(chosen) - 1 : 0;
+  result_.margin = second > 0 ? second / time_of(chosen, policy_) - 1 : 0;
 }
 
 void Tuning::choose_unmeasured() {

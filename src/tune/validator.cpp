@@ -2,6 +2,7 @@
 
 #include "device/profile.hpp"
 #include "log/log.hpp"
+#include "tune/stopwatch.hpp"
 #include "tune/worker_pool.hpp"
 #include <gemwright/errors.hpp>
 
@@ -47,9 +48,13 @@ Validator::~Validator() {
 
 void Validator::prepare() {
   if (prepared_) return;
+  const Stopwatch spent;
   if (!here_ && !worker_) worker_ = WorkerPool::instance().take();
+  const double started = spent.seconds();
   unprepared_ = worker_ ? prepare_worker() : prepare_here();
   prepared_ = unprepared_.kind == Verdict::Kind::right;
+  log::debug("worker there after {:.0f} ms, operands and reference after {:.0f} ms", 1e3 * started,
+             1e3 * spent.seconds());
 }
 
 Verdict Validator::prepare_worker() {

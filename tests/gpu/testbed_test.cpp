@@ -5,6 +5,8 @@
 #include "device/cuda/known_gpus.hpp"
 #include "device/profile.hpp"
 #include "gpu/device_memory.hpp"
+#include "tune/reference.hpp"
+#include "tune/validate.hpp"
 
 #include <algorithm>
 #include <string>
@@ -54,6 +56,21 @@ TEST_F(TestbedOnGpu, WeightsRotateBeyondTheCache) {
             3 * device.profile().cuda.l2_bytes);
   const auto rotation = bed->rotation(some_kernel(problem, device), bed->copies());
   for (int i = 0; i < 3; ++i) EXPECT_GT(rotation->seconds(), 0);
+}
+
+TEST_F(TestbedOnGpu, NoSceneChangesAResult) {
+  const Device device = Device::cuda(0);
+  const Problem problem = Problem::linear(17, 256, 512, DataType::bf16);
+  const auto kernel = some_kernel(problem, device);
+  const tune::Reference reference(problem, 1);
+  for (const tune::Scene& scene :
+       {tune::Scene{}, tune::Scene{.early = Early::b}, tune::Scene{.elementwise = true},
+        tune::Scene{.early = Early::b, .elementwise = true}, tune::Scene{.launches = true}}) {
+    const auto bed = tune::make_testbed(problem, device, {.copies = 2, .scene = scene});
+    EXPECT_EQ(tune::validate(*kernel, problem, *bed, reference), "");
+    EXPECT_GT(bed->rotation(kernel, 5)->seconds(), 0);
+    EXPECT_EQ(reference.check(bed->output()), "");
+  }
 }
 
 TEST_F(TestbedOnGpu, ConstantsOfTheCalibrationMakeSense) {

@@ -93,6 +93,26 @@ TEST(Rounds, OneLuckySampleDecidesNothing) {
   }
 }
 
+TEST(Rounds, AClockThatWandersForAllDecidesNothingByMedian) {
+  Policy policy;
+  policy.by_median = true;
+  policy.band = 0.01;
+  std::vector<Contender> contenders(2);
+  const auto sample = [&](std::size_t i) -> std::optional<SampleTime> {
+    // The slower one happens to meet the high clock, twice.
+    const std::size_t round = contenders[i].samples.size();
+    const double slow = i == 0 ? 1.03 : 1;
+    const double clock =
+        (round == 12 || round == 17) && i == 0 ? 0.8 : 1 + 0.01 * static_cast<double>(round % 7);
+    return SampleTime{10 * slow * clock, 1e-5};
+  };
+  run_rounds(contenders, sample, policy, [] { return false; });
+  const std::vector<std::size_t> order{0, 1};
+  EXPECT_EQ(choose(contenders, order, policy).index, 1);
+  policy.by_median = false;
+  EXPECT_EQ(choose(contenders, order, policy).index, 0) << "best times would decide otherwise";
+}
+
 TEST(Rounds, OneThatFailsIsOutAndTheOthersGoOn) {
   std::vector<Contender> contenders(2);
   const auto sample = [](std::size_t i) -> std::optional<SampleTime> {

@@ -1,5 +1,6 @@
 #include "tune/testbed.hpp"
 
+#include "device/cuda/launch.hpp"
 #include "device/cuda/memory.hpp"
 #include "device/cuda/nvml.hpp"
 #include "device/profile.hpp"
@@ -58,10 +59,16 @@ class CudaRotation final : public Rotation {
   double seconds() override;
 
  private:
+  void enqueue(int from, int count) const;
+
+  const CudaTestbed& testbed_;
   const OwnStream& stream_;
   std::shared_ptr<const Kernel> kernel_;
+  int first_;
+  int runs_;
+  int lead_runs_;
   Buffer workspace_;
-  std::optional<Graph> lead_;
+  std::optional<Graph> lead_;  // none where the scene is one of plain launches
   std::optional<Graph> timed_;
   Event start_;
   Event end_;
@@ -81,7 +88,9 @@ class CudaTestbed final : public Testbed {
   int ordinal() const { return ordinal_; }
   const Problem& problem() const { return problem_; }
   const OwnStream& stream() const { return stream_; }
+  const Scene& scene() const { return scene_; }
   void zero(const Buffer& buffer) const;
+  void rewrite_a() const;
   void enqueue(const Kernel& kernel, int copy, void* workspace) const;
 
  private:
@@ -97,7 +106,8 @@ class CudaTestbed final : public Testbed {
   Problem problem_;
   int ordinal_;
   OwnStream stream_;
-  Early early_;
+  Scene scene_;
+  std::shared_ptr<const cuda::LoadedKernel> elementwise_;  // of the scene; may be null
   int copies_;
   Storage a_, b_, c_, d_, bias_;
   Buffer workspace_;
@@ -110,7 +120,7 @@ CudaTestbed::CudaTestbed(const Problem& problem, const Device& device,
     : problem_(problem),
       ordinal_(device.ordinal()),
       stream_(device.ordinal()),
-      early_(options.early),
+      scene_(options.scene),
       copies_(copies_for(options, device)) {
   a_ = filled(problem_.a, problem_.m, problem_.k, Input::a, 1);
   b_ = filled(problem_.b, problem_.k, problem_.n, Input::b, copies_);
@@ -118,6 +128,12 @@ CudaTestbed::CudaTestbed(const Problem& problem, const Device& device,
   if (problem_.bias != Bias::none) bias_ = filled_bias();
   d_ = Storage(ordinal_, storage_bytes(problem_, problem_.d, problem_.m, problem_.n),
                base_offset(problem_.d), kGuardBytes, 1);
+  if (scene_.elementwise) {
+    const compile::Source source{"elementwise.cu", "", "elementwise_kernel",
+                                 device.profile().cuda.sm, false};
+    elementwise_ =
+        cuda::LoadedKernel::load(device, compile::compile(source), source.kernel_name, 0);
+  }
   poison();
 }
 
@@ -217,13 +233,27 @@ void CudaTestbed::zero(const Buffer& buffer) const {
         "cuMemsetD8Async");
 }
 
+void CudaTestbed::rewrite_a() const {
+  constexpr unsigned kThreads = 256;
+  constexpr CUdeviceptr kWord = 16;
+  const CUdeviceptr first = (a_.base + kWord - 1) / kWord * kWord;
+  CUdeviceptr data = first;
+  auto words = static_cast<long long>((a_.base + a_.bytes - first) / kWord);
+  unsigned zero = 0;
+  void* arguments[] = {&data, &words, &zero};
+  const auto grid = static_cast<unsigned>(std::clamp<long long>(words / kThreads, 1, 1024));
+  elementwise_->launch({.grid = {grid, 1, 1}, .threads = kThreads}, arguments,
+                       Stream{stream_.handle()});
+}
+
 void CudaTestbed::enqueue(const Kernel& kernel, int copy, void* workspace) const {
+  if (elementwise_) rewrite_a();
   const Operands operands{.a = a_.copy(0),
                           .b = b_.copy(copy),
                           .c = c_.copy(0),
                           .d = d_.copy(0),
                           .bias = bias_.copy(0),
-                          .early = early_};
+                          .early = scene_.early};
   kernel.run(problem_, operands, workspace, Stream{stream_.handle()});
 }
 
@@ -256,29 +286,42 @@ std::unique_ptr<Rotation> CudaTestbed::rotation(std::shared_ptr<const Kernel> ke
 
 CudaRotation::CudaRotation(const CudaTestbed& testbed, std::shared_ptr<const Kernel> kernel,
                            int first, int runs)
-    : stream_(testbed.stream()),
+    : testbed_(testbed),
+      stream_(testbed.stream()),
       kernel_(std::move(kernel)),
+      first_(first),
+      runs_(runs),
+      lead_runs_(std::min(runs, kLeadRuns)),
       start_(testbed.ordinal()),
       end_(testbed.ordinal()) {
-  const CudaTestbed& bed = testbed;
-  workspace_ = Buffer(bed.ordinal(), kernel_->workspace_bytes(bed.problem()));
-  bed.zero(workspace_);
-  const int copies = bed.copies();
-  const int lead = std::min(runs, kLeadRuns);
-  const auto enqueue = [&](int from, int count) {
-    for (int i = 0; i < count; ++i) {
-      bed.enqueue(*kernel_, ((from + i) % copies + copies) % copies, workspace_.data());
-    }
-  };
-  lead_.emplace(bed.ordinal(), stream_, [&] { enqueue(first - lead, lead); });
-  timed_.emplace(bed.ordinal(), stream_, [&] { enqueue(first, runs); });
+  workspace_ = Buffer(testbed.ordinal(), kernel_->workspace_bytes(testbed.problem()));
+  testbed.zero(workspace_);
+  if (!testbed.scene().launches) {
+    lead_.emplace(testbed.ordinal(), stream_, [&] { enqueue(first_ - lead_runs_, lead_runs_); });
+    timed_.emplace(testbed.ordinal(), stream_, [&] { enqueue(first_, runs_); });
+  }
   stream_.synchronize();
 }
 
+void CudaRotation::enqueue(int from, int count) const {
+  const int copies = testbed_.copies();
+  for (int i = 0; i < count; ++i) {
+    testbed_.enqueue(*kernel_, ((from + i) % copies + copies) % copies, workspace_.data());
+  }
+}
+
 double CudaRotation::seconds() {
-  lead_->launch(stream_);
+  if (lead_) {
+    lead_->launch(stream_);
+  } else {
+    enqueue(first_ - lead_runs_, lead_runs_);
+  }
   start_.record(stream_);
-  timed_->launch(stream_);
+  if (timed_) {
+    timed_->launch(stream_);
+  } else {
+    enqueue(first_, runs_);
+  }
   end_.record(stream_);
   const double seconds = Event::seconds_between(start_, end_);
   stream_.synchronize();
