@@ -1,6 +1,8 @@
 // Time that the caller's thread spends in Plan::run on a GPU, by family: what a framework pays for
-// every product however fast the kernel is.
+// every product however fast the kernel is. Beside it, what the driver takes of that.
 #include "compile/compiler.hpp"
+#include "cuda/hopper_params.cuh"
+#include "cuda/stream_params.cuh"
 #include "device/cuda/launch.hpp"
 #include "device/cuda/memory.hpp"
 #include "device/profile.hpp"
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <vector>
 
 namespace gemwright::bench {
@@ -33,41 +36,39 @@ double host_us(const cuda::OwnStream& stream, Call&& call) {
   return best;
 }
 
-// What the driver alone takes to launch a kernel that does nothing, through a function of the
-// context, a kernel that is good in any, and our launch.
-void measure_launches(Report& report, const Device& device) {
+// What the driver alone takes to launch a kernel that does nothing but take so many bytes of
+// parameters: the floor of every plan on this machine.
+double driver_us(const Device& device, const cuda::OwnStream& stream, int parameter_bytes) {
   const auto& api = cuda::driver();
-  const cuda::CurrentContext current(device.ordinal());
-  const cuda::OwnStream stream(device.ordinal());
   const auto compiled = compile::compile(
-      {"calibrate.cu", "constexpr int kThreads = 32;\nconstexpr int kUnroll = 1;\n", "empty_kernel",
-       device.profile().cuda.sm, false});
+      {"empty.cu", fmt::format("constexpr int kParameterBytes = {};\n", parameter_bytes),
+       "empty_kernel", device.profile().cuda.sm, false});
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
-  CUfunction function = nullptr;
   cuda::check(api.library_load_data(&library, compiled.cubin->data(), nullptr, nullptr, 0, nullptr,
                                     nullptr, 0),
               "cuLibraryLoadData");
   cuda::check(api.library_get_kernel(&kernel, library, "empty_kernel"), "cuLibraryGetKernel");
-  cuda::check(api.kernel_get_function(&function, kernel), "cuKernelGetFunction");
   CUlaunchConfig config{};
   config.gridDimX = config.gridDimY = config.gridDimZ = 1;
   config.blockDimX = 32;
   config.blockDimY = config.blockDimZ = 1;
   config.hStream = stream.handle();
-  const auto add = [&](const char* name, auto&& call) {
-    Row row;
-    row.model = "launch";
-    row.role = name;
-    row.us.emplace_back("chosen", host_us(stream, call));
-    report.add(std::move(row));
-  };
-  add("driver, function", [&] { api.launch_kernel_ex(&config, function, nullptr, nullptr); });
-  add("driver, kernel", [&] {
-    api.launch_kernel_ex(&config, reinterpret_cast<CUfunction>(kernel), nullptr, nullptr);
+  std::vector<char> parameters(static_cast<std::size_t>(parameter_bytes));
+  void* arguments[] = {parameters.data()};
+  const double us = host_us(stream, [&] {
+    api.launch_kernel_ex(&config, reinterpret_cast<CUfunction>(kernel), arguments, nullptr);
   });
-  const auto loaded = cuda::LoadedKernel::load(device, compiled, "empty_kernel", 0);
-  add("LoadedKernel", [&] { loaded->launch({.threads = 32}, nullptr, {stream.handle()}); });
+  api.library_unload(library);
+  return us;
+}
+
+// Bytes of parameters that a family's kernels take.
+int parameter_bytes(std::string_view family) {
+  using namespace gemwright_device;
+  if (family == "cuda_hopper") return 3 * sizeof(cuda::TensorMap) + sizeof(HopperParams);
+  if (family == "cuda_stream") return 2 * sizeof(cuda::TensorMap) + sizeof(StreamParams);
+  return sizeof(GemmParams);
 }
 
 void measure(Report& report, const Device& device, const Problem& problem) {
@@ -94,6 +95,9 @@ void measure(Report& report, const Device& device, const Problem& problem) {
     row.role = "host time of a run";
     row.kernel = plan.kernel();
     row.us.emplace_back("chosen", host_us(stream, [&] { plan.run(operands, {stream.handle()}); }));
+    if (!family->vendor()) {
+      row.us.emplace_back("driver", driver_us(device, stream, parameter_bytes(family->name())));
+    }
     report.add(std::move(row));
   }
 }
@@ -114,7 +118,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   bench::Report report("gpu_host_cost", device);
-  bench::measure_launches(report, device);
   bench::measure(report, device, Problem::linear(16, 512, 512, DataType::bf16));
   bench::measure(report, device, Problem::linear(16, 512, 8192, DataType::bf16));
   bench::finish(report, options);

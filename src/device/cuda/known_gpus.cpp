@@ -7,8 +7,12 @@
 namespace gemwright::cuda {
 namespace {
 
-// Clock: the one that the data sheet's peaks are for; H100 SXM and H200 may boost higher on light
-// work, and go lower on heavy work.
+// NVIDIA's data sheets: A100 (June 2021), L4, L40S, H100 SXM, PCIe and NVL, H200; the white papers
+// of GA102 (RTX 3090) and AD102 (RTX 4090); for the A10G, of which there is no sheet, AWS's page of
+// the G5 instances (80 RT cores, so 80 multiprocessors; 600 GB/s). L2: the architectures' white
+// papers. Clock: the one that the data sheet's peaks are for, which is a lower one than the highest
+// boost (H100 PCIe: 756 TFLOP/s of bf16, so 1.62 GHz; NVL: 835, so 1.545 GHz); a real one goes
+// higher on light work, and lower on heavy work.
 constexpr std::array<KnownGpu, 12> kGpus{{
     {"nvidia-a100-sxm4-40gb", "a100-40gb,a100-sxm4-40gb", "NVIDIA A100-SXM4-40GB", 80, 108, 1.410,
      1555, 40, 40},
@@ -25,7 +29,7 @@ constexpr std::array<KnownGpu, 12> kGpus{{
     {"nvidia-h100-80gb-hbm3", "h100,h100-sxm,h100-sxm5", "NVIDIA H100 80GB HBM3", 90, 132, 1.830,
      3350, 80, 50},
     {"nvidia-h100-pcie", "h100-pcie", "NVIDIA H100 PCIe", 90, 114, 1.620, 2039, 80, 50},
-    {"nvidia-h100-nvl", "h100-nvl", "NVIDIA H100 NVL", 90, 132, 1.785, 3938, 94, 50},
+    {"nvidia-h100-nvl", "h100-nvl", "NVIDIA H100 NVL", 90, 132, 1.545, 3938, 94, 50},
     {"nvidia-h200", "h200", "NVIDIA H200", 90, 132, 1.830, 4800, 140, 60},
 }};
 

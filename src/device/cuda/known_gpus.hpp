@@ -42,7 +42,8 @@ void set_peak_rates(CudaProfile& gpu, std::string_view name);
 /// guide, compute capabilities).
 void set_shared_memory(CudaProfile& gpu);
 
-/// Part of the data sheet's memory bandwidth that reading attains: 4.39 of 4.8 TB/s on an H200.
+/// Part of the data sheet's memory bandwidth that reading attains: 4.39 of 4.8 TB/s on an H200. Not
+/// measured on the others; the calibration replaces it where a device is present.
 inline constexpr double kAttainableBandwidth = 0.91;
 
 }  // namespace gemwright::cuda

@@ -86,7 +86,8 @@ struct TensorMapShape {
   bool operator==(const TensorMapShape&) const = default;
 };
 
-/// Encodes a descriptor; pure CPU work, well under a microsecond. Throws DeviceError.
+/// Encodes a descriptor, or takes it from those that this thread has encoded lately: weights, and
+/// often activations, come again. Throws DeviceError.
 void encode(TensorMap& map, const TensorMapShape& shape, const void* base);
 
 }  // namespace gemwright::cuda

@@ -7,7 +7,6 @@
 #include "families/cuda_common/layout.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -24,37 +23,11 @@ constexpr std::int64_t kMostParts = 8;
 constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
 constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
-// Descriptors that this thread has encoded lately: weights, and often activations, come again, and
-// encoding costs more than a launch may.
-class RecentMaps {
- public:
-  cuda::TensorMap get(const cuda::TensorMapShape& shape, const void* base) {
-    const auto address = reinterpret_cast<std::uintptr_t>(base);
-    Entry& entry = entries_[(address ^ address >> 8 ^ address >> 16) / 16 % entries_.size()];
-    if (entry.base != base || entry.shape != shape) {
-      entry.base = nullptr;  // in case it throws
-      cuda::encode(entry.map, shape, base);
-      entry.shape = shape;
-      entry.base = base;
-    }
-    return entry.map;
-  }
-
- private:
-  struct Entry {
-    const void* base = nullptr;
-    cuda::TensorMapShape shape;
-    cuda::TensorMap map;
-  };
-  std::array<Entry, 64> entries_;
-};
-
 // A descriptor of three dimensions: inner, outer, batch. Dimensions of size 1, broadcast batches
 // included, have no stride of their own: any legal one does.
 cuda::TensorMap encode(const Operand& operand, bool tf32, int ordinal, std::int64_t inner,
                        std::int64_t outer, std::int64_t outer_stride, std::int64_t batch,
                        int box_inner, int box_outer, int swizzle, const void* base) {
-  static thread_local RecentMaps recent;
   const int size = size_bytes(operand.type);
   const auto bytes = [&](std::int64_t stride, bool used) {
     return static_cast<std::uint64_t>(used ? stride * size : 16);
@@ -63,7 +36,9 @@ cuda::TensorMap encode(const Operand& operand, bool tf32, int ordinal, std::int6
   const auto at_least_one = [](std::int64_t extent) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
   };
-  return recent.get(
+  cuda::TensorMap map;
+  cuda::encode(
+      map,
       {.ordinal = ordinal,
        .rank = 3,
        .type = operand.type,
@@ -73,6 +48,7 @@ cuda::TensorMap encode(const Operand& operand, bool tf32, int ordinal, std::int6
        .box = {static_cast<std::uint32_t>(box_inner), static_cast<std::uint32_t>(box_outer), 1},
        .swizzle_bytes = swizzle},
       base);
+  return map;
 }
 
 // See hopper_params.cuh.
