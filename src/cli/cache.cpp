@@ -21,6 +21,10 @@ Json json_of(const compile::CacheEntry& entry) {
   json["date"] = entry.date;
   json["bytes"] = entry.bytes;
   json["compile_ms"] = entry.report.compile_ms;
+  json["registers"] = entry.report.registers;
+  json["spill_bytes"] = entry.report.spill_bytes;
+  json["shared_bytes"] = entry.report.shared_bytes;
+  json["warnings"] = entry.report.log;
   if (!entry.problem.empty()) json["problem"] = entry.problem;
   return json;
 }
@@ -34,13 +38,15 @@ int run_list(Context& context, bool as_json) {
     context.out << document(json);
     return kDone;
   }
-  Table table({"file", "source", "compiler", "target", "size", "compiled in", "date", "not used"});
+  Table table({"file", "source", "compiler", "target", "size", "registers", "spilled",
+               "compiled in", "date", "warnings", "not used"});
   double bytes = 0;
   for (const auto& entry : entries) {
     bytes += static_cast<double>(entry.bytes);
     table.add({entry.file_name, entry.source, entry.compiler, entry.target,
-               bytes_text(static_cast<double>(entry.bytes)),
-               time_text(entry.report.compile_ms * 1e3), entry.date, one_line(entry.problem)});
+               bytes_text(static_cast<double>(entry.bytes)), std::to_string(entry.report.registers),
+               bytes_text(entry.report.spill_bytes), time_text(entry.report.compile_ms * 1e3),
+               entry.date, one_line(entry.report.log), one_line(entry.problem)});
   }
   if (!entries.empty()) table.print(context.out);
   context.out << fmt::format("{} kernels, {} in {}\n", entries.size(), bytes_text(bytes),

@@ -3,6 +3,8 @@
 #include "cli/options.hpp"
 #include "cli/text.hpp"
 #include "device/calibrate.hpp"
+#include "families/family.hpp"
+#include "plan/plan_impl.hpp"
 #include <gemwright/planner.hpp>
 
 #include <algorithm>
@@ -56,7 +58,7 @@ const CandidateReport* second(const Explanation& explanation) {
   return nullptr;
 }
 
-Json json_of(const lists::Entry& entry, const Explanation& explanation) {
+Json json_of(const lists::Entry& entry, const Explanation& explanation, const BuildReport& report) {
   Json json = to_json(entry);
   json["source"] = name(explanation.source);
   json["chosen"] = to_json(explanation.chosen);
@@ -66,6 +68,13 @@ Json json_of(const lists::Entry& entry, const Explanation& explanation) {
   json["margin"] = explanation.margin;
   json["noise"] = explanation.noise;
   if (!explanation.note.empty()) json["note"] = explanation.note;
+  if (report.registers > 0) {
+    json["built"] = {{"registers", report.registers},
+                     {"spill_bytes", report.spill_bytes},
+                     {"shared_bytes", report.shared_bytes},
+                     {"compile_ms", report.compile_ms},
+                     {"warnings", report.log}};
+  }
   json["candidates"] = Json::array();
   for (const auto& candidate : explanation.candidates) {
     json["candidates"].push_back(to_json(candidate));
@@ -117,6 +126,17 @@ void print_why(std::ostream& out, const Explanation& explanation) {
   }
 }
 
+// What the compiler said of the chosen kernel; nothing for those that came with the library.
+void print_built(std::ostream& out, const BuildReport& report) {
+  if (report.registers == 0) return;
+  out << fmt::format(
+      "built    {} registers, {} spilled, {} of static shared memory, {}\n", report.registers,
+      bytes_text(report.spill_bytes), bytes_text(static_cast<double>(report.shared_bytes)),
+      report.compile_ms > 0 ? fmt::format("compiled in {}", time_text(1e3 * report.compile_ms))
+                            : "from the cache");
+  if (!report.log.empty()) out << fmt::format("warning  {}\n", one_line(report.log));
+}
+
 void print_candidates(std::ostream& out, const Explanation& explanation) {
   constexpr int kMost = 10;
   Table table({"", "kernel", "predicted", "measured", "bound"});
@@ -155,8 +175,10 @@ int run_explain(Context& context, const Options& options) {
     if (context.interrupted) return kInterrupted;
     const Plan plan = planner.plan(entry.problem, plan_options);
     const Explanation explanation = completed(plan, planner.candidates(entry.problem));
+    const auto& kernel = plan.impl().kernel;
+    const BuildReport report = kernel ? kernel->report() : BuildReport{};
     if (options.output.json) {
-      json.push_back(json_of(entry, explanation));
+      json.push_back(json_of(entry, explanation, report));
       continue;
     }
     if (!first) context.out << '\n';
@@ -164,6 +186,7 @@ int run_explain(Context& context, const Options& options) {
     context.out << fmt::format("problem  {}{} on {}\n", entry.role.empty() ? "" : entry.role + ": ",
                                key(entry.problem), device.name());
     print_why(context.out, explanation);
+    print_built(context.out, report);
     print_candidates(context.out, explanation);
   }
   if (options.output.json) context.out << document(json);

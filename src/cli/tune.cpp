@@ -10,8 +10,10 @@
 #include <gemwright/planner.hpp>
 
 #include <algorithm>
+#include <ctime>
 #include <memory>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace gemwright::cli {
@@ -173,6 +175,7 @@ int run_tune(Context& context, const Options& options) {
     Json json;
     json["device"] = device.name();
     json["driver"] = device.profile().driver;
+    json["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
     json["rows"] = Json::array();
     for (const Row& row : rows) json["rows"].push_back(json_of(row));
     if (!left_out.empty()) json["left_out"] = to_json(left_out);
