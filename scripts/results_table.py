@@ -7,7 +7,8 @@ A table stands between the lines
     <!-- /table:NAME -->
 
 where NAME is DEVICE/BENCH ("nvidia-h200/dense"), for all rows, or DEVICE/BENCH:GROUP, for a table
-of geometric means by GROUP: "m", "model", "type", "format", "role".
+of geometric means by GROUP: "m", "model", "type", "format", "role". BENCH may be a pattern
+("tune-*"): the rows of all files that match. What `gemwright tune --json` has written will do too.
 
     scripts/results_table.py            rewrites the tables
     scripts/results_table.py --check    only says whether they are up to date (exit status 1: not)
@@ -67,10 +68,14 @@ def table(name, results):
     path, _, group = name.partition(":")
     if group and group not in GROUPS:
         raise ValueError(f"table {name}: group {group}; allowed: {', '.join(GROUPS)}")
-    file = results / f"{path}.json"
+    files = sorted(results.glob(f"{path}.json"))
+    if not files:
+        raise ValueError(f"table {name}: there is no {results / path}.json")
+    rows = []
     try:
-        report = json.loads(file.read_text(encoding="utf-8"))
-        rows = report["rows"]
+        for file in files:
+            report = json.loads(file.read_text(encoding="utf-8"))
+            rows += [row_of(row) for row in report["rows"] if "failure" not in row]
         head = caption(report)
         body = grouped(rows, group) if group else one_by_one(rows)
     except OSError as error:
@@ -80,12 +85,22 @@ def table(name, results):
     return head + body
 
 
+def row_of(row):
+    """A row as benches write it; one of `gemwright tune` has a time for each key."""
+    if isinstance(row["us"], dict):
+        return row
+    us = {"chosen": row["us"]}
+    us |= {name: row[f"{name}_us"] for name in ("vendor_first", "vendor_best", "floor")}
+    return row | {"us": us}
+
+
 def caption(report):
     clock = report.get("clock_mhz") or {}
     parts = [report["device"], report["driver"], report["date"][:10]]
     if clock.get("median"):
         parts.append(f"{clock['median']:.0f} MHz")
-    parts.append(f"commit {report['commit'][:10]}")
+    if report.get("commit"):
+        parts.append(f"commit {report['commit'][:10]}")
     return ", ".join(part for part in parts if part) + "\n\n"
 
 
