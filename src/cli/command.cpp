@@ -33,6 +33,10 @@ void declare(CLI::App& app, Context& context) {
   add_bench(app, context);
   add_store(app, context);
   add_cache(app, context);
+  add_quantize(app, context);
+  add_inspect(app, context);
+  add_import(app, context);
+  add_export(app, context);
 }
 
 // CLI11 takes arguments last first.

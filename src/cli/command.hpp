@@ -44,6 +44,10 @@ void add_tune(CLI::App& app, Context& context);
 void add_bench(CLI::App& app, Context& context);
 void add_store(CLI::App& app, Context& context);
 void add_cache(CLI::App& app, Context& context);
+void add_quantize(CLI::App& app, Context& context);
+void add_inspect(CLI::App& app, Context& context);
+void add_import(CLI::App& app, Context& context);
+void add_export(CLI::App& app, Context& context);
 
 /// One line: line breaks become "; ".
 std::string one_line(const std::string& text);

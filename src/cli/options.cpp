@@ -64,6 +64,18 @@ std::string all_roles(const std::vector<lists::Entry>& entries) {
   return text;
 }
 
+// The same product with the weight packed in a format.
+void make_low_bit(Problem& problem, const WeightFormat& format) {
+  if (problem.batch > 1 && problem.b.batch_stride != 0) {
+    throw InvalidArgument(
+        "--format", "with a weight for each of " + std::to_string(problem.batch) + " products",
+        "products that share their weight");
+  }
+  problem.weight = format;
+  problem.b = {.type = problem.a.type, .row_stride = 0, .col_stride = 0, .packed = true};
+  problem.check();
+}
+
 lists::Entry by_sizes(const ProblemOptions& options, std::int64_t m, DataType type) {
   Problem problem = Problem::bmm(options.batch, m, options.n, options.k, type);
   if (options.layout == "linear") {
@@ -158,6 +170,9 @@ void ProblemOptions::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"none", "row", "column"}).description(""))
       ->capture_default_str()
       ->group(group);
+  app.add_option("--format", format,
+                 "the weights in a low-bit format: nf4, int4, mxfp4, ... (docs/formats.md)")
+      ->group(group);
   app.add_flag("--tf32", tf32, "fp32 inputs may be rounded to tf32")->group(group);
   app.add_option("--tp", tensor_parallel, "tensor-parallel degree, of --config")
       ->check(CLI::Range(1, 1024).description(""))
@@ -208,6 +223,9 @@ lists::Selection ProblemOptions::select() const {
     }
   }
   for (auto& entry : all) entry.problem.allow_tf32 = entry.problem.allow_tf32 || tf32;
+  if (!format.empty()) {
+    for (auto& entry : all) make_low_bit(entry.problem, parse_weight_format(format));
+  }
   if (only.empty()) return selection;
 
   const std::string roles = all_roles(all);

@@ -46,6 +46,7 @@ struct ProblemOptions {
   std::string layout = "linear";
   std::string bias = "none";
   bool tf32 = false;
+  std::string format;
   std::string key;
   std::filesystem::path config;
   std::filesystem::path safetensors;

@@ -8,7 +8,8 @@ namespace {
 using Command = CommandTest;
 
 TEST_F(Command, EveryCommandHasHelpWithExamples) {
-  for (const char* name : {"devices", "candidates", "explain", "tune", "bench", "store"}) {
+  for (const char* name : {"devices", "candidates", "explain", "tune", "bench", "store", "quantize",
+                           "inspect", "import", "export"}) {
     EXPECT_EQ(run({name, "--help"}), kDone);
     EXPECT_TRUE(said("Examples:")) << name;
     EXPECT_TRUE(said("gemwright " + std::string(name))) << name;

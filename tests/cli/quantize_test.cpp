@@ -1,0 +1,87 @@
+#include "checkpoint/checkpoint.hpp"
+#include "cli/support.hpp"
+#include "files/safetensors.hpp"
+
+#include <fstream>
+#include <vector>
+
+namespace gemwright::cli {
+namespace {
+
+class Quantize : public CommandTest {
+ protected:
+  Quantize() : in_(folder_ / "in.safetensors") {
+    files::Header header;
+    header.tensors = {{"layer.weight", "F32", {64, 128}}, {"norm.weight", "F32", {128}}};
+    files::SafetensorsWriter writer(in_, header, "");
+    std::vector<float> values(64 * 128);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(i * 37 % 101) / 50 - 1;
+    }
+    writer.write(writer.header().tensors[0], 0, std::as_bytes(std::span(values)));
+    writer.commit();
+  }
+
+  std::filesystem::path in_;
+};
+
+TEST_F(Quantize, QuantizesInspectsAndExports) {
+  const std::string out = folder_ / "out.safetensors";
+  ASSERT_EQ(run({"quantize", in_, "-o", out, "--format", "nf4", "--group", "32", "--scale", "f16"}),
+            kDone)
+      << err_;
+  EXPECT_TRUE(said("nf4:g32:f16"));
+  EXPECT_TRUE(said("layer.weight"));
+  EXPECT_TRUE(said(" dB"));
+  ASSERT_EQ(run({"inspect", out}), kDone);
+  EXPECT_TRUE(said("64 x 128"));
+  EXPECT_TRUE(said("nf4:g32:f16"));
+  ASSERT_EQ(run({"inspect", out, "--json"}), kDone);
+  EXPECT_EQ(json().at(0).at("type"), "nf4:g32:f16");
+  ASSERT_EQ(run({"export", out, "-o", folder_ / "plain.safetensors", "--dtype", "f32"}), kDone);
+  const checkpoint::Checkpoint plain(folder_ / "plain.safetensors");
+  ASSERT_NE(plain.find("layer.weight"), nullptr);
+  EXPECT_EQ(plain.find("layer.weight")->tensor->type, "F32");
+}
+
+TEST_F(Quantize, ReportsErrorsAsJson) {
+  ASSERT_EQ(run({"quantize", in_, "-o", folder_ / "out.safetensors", "--format", "int8", "--json"}),
+            kDone);
+  EXPECT_EQ(json().at("format"), "int8:row:f32");
+  EXPECT_LT(json().at("weights").at(0).at("relative_error"), 0.01);
+}
+
+TEST_F(Quantize, KeepsWhatItIsTold) {
+  const std::string out = folder_ / "out.safetensors";
+  ASSERT_EQ(run({"quantize", in_, "-o", out, "--keep", "layer*"}), kDone);
+  ASSERT_EQ(run({"inspect", out, "--json"}), kDone);
+  EXPECT_EQ(json().at(0).at("type"), "F32");
+}
+
+TEST_F(Quantize, WrongUsageIsSaidInOneLine) {
+  const std::string out = folder_ / "out.safetensors";
+  EXPECT_EQ(run({"quantize", in_}), kUsage);
+  EXPECT_EQ(run({"quantize", in_, "-o", out, "--format", "nf5"}), kUsage);
+  EXPECT_TRUE(failed_with("format."));
+  EXPECT_EQ(run({"quantize", in_, "-o", out, "--group", "48"}), kUsage);
+  EXPECT_TRUE(failed_with("format.group"));
+  EXPECT_EQ(run({"quantize", folder_ / "none", "-o", out}), kUsage);
+  EXPECT_TRUE(failed_with("no such file"));
+  EXPECT_EQ(run({"import", in_, "-o", out}), kNothingFound);
+  std::ofstream(folder_ / "short.safetensors") << "abc";
+  EXPECT_EQ(run({"inspect", folder_ / "short.safetensors"}), kUsage);
+  EXPECT_TRUE(failed_with("fewer than 8 bytes"));
+}
+
+TEST_F(Quantize, AnInterruptKeepsWhatIsDone) {
+  interrupted_ = true;
+  const std::string out = folder_ / "out.safetensors";
+  EXPECT_EQ(run({"quantize", in_, "-o", out}), kInterrupted);
+  EXPECT_NE(err_.find("run again"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(out));
+  interrupted_ = false;
+  EXPECT_EQ(run({"quantize", in_, "-o", out}), kDone);
+}
+
+}  // namespace
+}  // namespace gemwright::cli
