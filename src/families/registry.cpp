@@ -5,6 +5,7 @@
 namespace gemwright::families {
 
 // One line a family, each defined in its own folder.
+const Family& cpu_lowbit();
 const Family& cpu_packed();
 const Family& cpu_reference();
 #ifdef GEMWRIGHT_ONEDNN
@@ -20,12 +21,12 @@ const Family& cuda_vendor();
 
 std::span<const Family* const> all() {
   static const std::array families = {
-      &cpu_packed(),  &cpu_reference(),
+      &cpu_lowbit(),  &cpu_packed(), &cpu_reference(),
 #ifdef GEMWRIGHT_ONEDNN
       &cpu_vendor(),
 #endif
 #ifdef GEMWRIGHT_CUDA
-      &cuda_hopper(), &cuda_mma(),      &cuda_simt(), &cuda_stream(), &cuda_vendor(),
+      &cuda_hopper(), &cuda_mma(),   &cuda_simt(),     &cuda_stream(), &cuda_vendor(),
 #endif
   };
   return families;

@@ -1,0 +1,18 @@
+#include "families/cpu_lowbit/kernels/table.hpp"
+
+#ifdef __AVX2__
+#include "families/cpu_lowbit/kernels/decode.hpp"
+#endif
+
+namespace gemwright::cpu_lowbit {
+
+const KernelTable* avx2_kernels() {
+#ifdef __AVX2__
+  static constexpr KernelTable table{pack_row_f32, multiply_decoded, 4};
+  return &table;
+#else
+  return nullptr;
+#endif
+}
+
+}  // namespace gemwright::cpu_lowbit

@@ -1,0 +1,88 @@
+#include "families/cpu_lowbit/setup.hpp"
+#include "support/cases.hpp"
+#include "tune/low_bit.hpp"
+#include <gemwright/errors.hpp>
+
+#include <cstring>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace gemwright::cpu_lowbit {
+namespace {
+
+const Family& family() {
+  return *families::find("cpu_lowbit");
+}
+
+class LowBitIsa : public testing::TestWithParam<DataType> {};
+
+// Each instruction set that this CPU has, also where a better one would be chosen.
+TEST_P(LowBitIsa, EveryInstructionSetIsRightOnEveryFormat) {
+  const Device device = Device::cpu();
+  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
+    std::set<std::string> formats;
+    for (const test::Case& one : test::low_bit_cases(GetParam())) {
+      const Problem problem = canonical(one.problem).problem;
+      if (kernels(isa, problem, device.profile().cpu.features) == nullptr) continue;
+      formats.insert(key(*one.problem.weight));
+      const auto memory = test::host_memory();
+      ASSERT_EQ(test::check(family(), device, encode({isa, 2}), one, *memory), "");
+    }
+    if (isa != Isa::scalar) continue;
+    EXPECT_GT(formats.size(), 20U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LowBitIsa,
+                         testing::Values(DataType::f32, DataType::f16, DataType::bf16),
+                         [](const auto& type) { return std::string(name(type.param)); });
+
+TEST(LowBit, TakesStridesBatchesAndManyRows) {
+  const Device device = Device::cpu();
+  for (const char* format : {"nf4:g64:bf16", "nvfp4", "int4z:g32:f16:order"}) {
+    Problem problem = Problem::linear(19, 100, 200, DataType::bf16, parse_weight_format(format));
+    problem.batch = 3;
+    problem.a = {.type = DataType::bf16,
+                 .row_stride = 1,
+                 .col_stride = 19,
+                 .batch_stride = 4000,
+                 .alignment = 2};
+    problem.d = {.type = DataType::f32, .row_stride = 104, .col_stride = 1, .batch_stride = 2000};
+    const test::Case one{.name = format, .problem = problem, .fill = test::Fill::normal};
+    for (const Configuration& configuration :
+         family().configurations(canonical(problem).problem, device)) {
+      const auto memory = test::host_memory();
+      EXPECT_EQ(test::check(family(), device, configuration, one, *memory), "");
+    }
+  }
+}
+
+TEST(LowBit, RefusesAWeightPackedForSomethingElse) {
+  const Problem problem =
+      Problem::linear(1, 64, 64, DataType::f32, parse_weight_format("nf4:g64:f32"));
+  const auto kernel = family().build(problem, Device::cpu(), encode({Isa::scalar, 1}));
+  auto memory = test::host_memory();
+  const auto run = [&](const CodedWeight& weight) {
+    void* packed = memory->allocate(packed_weights_bytes(weight.format, weight.n, weight.k));
+    pack_weights(weight, packed);
+    std::vector<float> a(64, 1.0F);
+    std::vector<float> d(64);
+    std::vector<std::byte> workspace(kernel->workspace_bytes(problem));
+    kernel->run(problem, {.a = a.data(), .b = packed, .d = d.data()}, workspace.data(), {});
+  };
+  CodedWeight weight = tune::test_weight(problem);
+  EXPECT_NO_THROW(run(weight));
+  // Blocks that divide K are groups along K.
+  weight.format.grouping = Grouping::flat;
+  EXPECT_NO_THROW(run(weight));
+  Problem other = problem;
+  other.weight = parse_weight_format("int4:g64:f32");
+  EXPECT_THROW(run(tune::test_weight(other)), InvalidArgument);
+  other = Problem::linear(1, 128, 64, DataType::f32, *problem.weight);
+  EXPECT_THROW(run(tune::test_weight(other)), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gemwright::cpu_lowbit
