@@ -124,8 +124,8 @@ void add_inspect(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand(
       "inspect", "What is in a checkpoint: tensors, weight formats, bits a weight.");
   command->footer(R"(
-Packed weights and those of bitsandbytes, GPTQ, AWQ, compressed-tensors, HQQ, MXFP4, NVFP4, FLUTE and
-FP8 blocks are shown as weights. A damaged or hostile file is refused with the tensor's name.
+Packed weights and those of bitsandbytes, GPTQ, AWQ, compressed-tensors, HQQ, MXFP4, NVFP4, FLUTE
+and FP8 blocks are shown as weights. A damaged or hostile file is refused with the tensor's name.
 
 Examples:
   gemwright inspect model.safetensors

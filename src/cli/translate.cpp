@@ -82,8 +82,9 @@ void add_import(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand(
       "import", "Weights that another program quantised, packed bit by bit for every kernel.");
   command->footer(R"(
-Takes bitsandbytes NF4 and FP4 (also double-quantised), GPTQ v1 and v2, AWQ, compressed-tensors, HQQ,
-gpt-oss MXFP4, NVFP4 of ModelOpt and compressed-tensors, FLUTE, and FP8 with blocks (docs/formats.md).
+Takes bitsandbytes NF4 and FP4 (also double-quantised), GPTQ v1 and v2, AWQ, compressed-tensors,
+HQQ, gpt-oss MXFP4, NVFP4 of ModelOpt and compressed-tensors, FLUTE, and FP8 with blocks
+(docs/formats.md).
 
 Examples:
   gemwright import ~/checkpoints/mine-gptq -o ~/checkpoints/mine-packed
