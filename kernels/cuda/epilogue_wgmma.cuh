@@ -40,8 +40,11 @@ __device__ __forceinline__ unsigned swizzled(unsigned offset) {
   return offset ^ (((offset >> 7) & (Span / 16 - 1)) << 4);
 }
 
-/// One warpgroup's part of the epilogue. `buffers` is kBuffers chunks, 1024-byte aligned.
-template <int kStore, int kBuffers, int kTypeD, bool kHasC, int kTypeC, int kBias, int kTypeBias>
+/// One warpgroup's part of the epilogue. `buffers` is kBuffers chunks, 1024-byte aligned. What
+/// kScales leaves out (alpha is 1) counts: in a short product this code runs once, from cold
+/// caches.
+template <int kStore, int kBuffers, int kTypeD, bool kHasC, int kTypeC, int kBias, int kTypeBias,
+          bool kScales = true>
 struct WarpgroupEpilogue {
   using Direct = Epilogue<kTypeD, 1, kHasC, kTypeC, kBias, kTypeBias>;
 
@@ -101,7 +104,7 @@ struct WarpgroupEpilogue {
     for (int i = 0; i < kColumns / 2; ++i) {
       const int m = row + i % 4 / 2 * 8;
       const int n = column + i / 4 * 8 + i % 2;
-      float y = p.alpha * x[i];
+      float y = kScales ? p.alpha * x[i] : x[i];
       if constexpr (kHasC || kBias != kNoBias) {
         if (m < p.m && n < p.n) {
           if constexpr (kHasC) {

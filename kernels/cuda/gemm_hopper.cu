@@ -3,9 +3,9 @@
 // tile a cluster with K split across it.
 //
 // The preamble defines: kInput (type of A and B; kF32 multiplies as tf32), kTypeD, kStore, kHasC,
-// kTypeC, kBias, kTypeBias; kTileM, kTileN, kStages, kConsumers, kPingPong, kBuffers; kClusterM,
-// kClusterN, kSplit, kStreamK; kLoadA, kLoadB (kBulk, or how threads load: see tile_loader.cuh);
-// kAMajorM, kBMajorN (in shared memory).
+// kTypeC, kBias, kTypeBias, kScales (alpha is not 1); kTileM, kTileN, kStages, kConsumers,
+// kPingPong, kBuffers; kClusterM, kClusterN, kSplit, kStreamK; kLoadA, kLoadB (kBulk, or how
+// threads load: see tile_loader.cuh); kAMajorM, kBMajorN (in shared memory).
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
 #include "split_exchange.cuh"
@@ -28,7 +28,8 @@ struct InstructionOf<kBf16> {
 
 using GemmRing = Ring<InstructionOf<kInput>::Type, kInput == kF32 ? 4 : 2, kTileM, kTileN, kStages,
                       kClusterM, kClusterN, kAMajorM, kBMajorN>;
-using GemmEpilogue = WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, kBias, kTypeBias>;
+using GemmEpilogue =
+    WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, kBias, kTypeBias, kScales>;
 
 constexpr bool kThreadsLoad = kLoadA != kBulk || kLoadB != kBulk;
 constexpr int kProducers = kThreadsLoad ? kProducerGroups : 1;  // warpgroups
@@ -71,7 +72,7 @@ struct Work {
   GemmRing ring;
   ClusterPlace place;
   int first, last;  // k-blocks of a tile
-  int cluster, clusters;
+  int cluster;
 };
 
 using GemmSegments = Segments<kStreamK>;
@@ -89,10 +90,10 @@ template <typename Start>
 __device__ __forceinline__ void run_producer(const Work& work, const TensorMap* a_map,
                                              const TensorMap* b_map, const HopperParams& p,
                                              int* first, Start start) {
-  GemmSegments segments(p, work.cluster, work.clusters, work.first, work.last);
+  GemmSegments segments(p, work.cluster, work.first, work.last);
   Segment s{};
   bool more = segments.next(s);
-  HopperTile tile = hopper_tile_at(s.tile, p);
+  HopperTile tile = hopper_tile_at(s.tile, work.cluster, p);
   // Nobody reads it, but what is stored cannot be put off until after the barrier.
   store_shared(shared_address(first), tile.m ^ tile.n ^ tile.batch);
   start();
@@ -103,7 +104,7 @@ __device__ __forceinline__ void run_producer(const Work& work, const TensorMap* 
             column_of(tile, work.place), tile.batch * p.a_batches, tile.batch * p.b_batches,
             s.first, s.last, p.a_policy, p.b_policy);
     more = segments.next(s);
-    tile = hopper_tile_at(s.tile, p);
+    tile = hopper_tile_at(s.tile, work.cluster, p);
   }
 }
 
@@ -112,10 +113,10 @@ __device__ __forceinline__ void run_producer_threads(const Work& work, const Ten
                                                      const TensorMap* b_map,
                                                      const HopperParams& p) {
   RingPosition<kStages> at;
-  GemmSegments segments(p, work.cluster, work.clusters, work.first, work.last);
+  GemmSegments segments(p, work.cluster, work.first, work.last);
   const GemmParams& g = p.gemm;
   for (Segment s; segments.next(s);) {
-    const HopperTile tile = hopper_tile_at(s.tile, p);
+    const HopperTile tile = hopper_tile_at(s.tile, work.cluster, p);
     const ThreadOperand a{{g.a, g.a_row, g.a_col, g.m, g.k}, a_map,     p.a_policy, g.a_batch,
                           row_of(tile, work.place),          tile.batch};
     const ThreadOperand b{{g.b, g.b_col, g.b_row, g.n, g.k}, b_map,     p.b_policy, g.b_batch,
@@ -130,7 +131,7 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
   const int part = kPingPong ? 0 : consumer;
   RingPosition<kStages> at;
   GemmEpilogue epilogue{p.gemm, d_map, buffers + consumer * kBufferBytes, 1 + consumer};
-  GemmSegments segments(p, work.cluster, work.clusters, work.first, work.last);
+  GemmSegments segments(p, work.cluster, work.first, work.last);
   int turn = 0;
   if (kPingPong && consumer == 1) named_barrier_arrive(kTurn, 256);
   for (Segment s; segments.next(s);) {
@@ -140,6 +141,9 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
         continue;
       }
     }
+    const HopperTile tile = hopper_tile_at(s.tile, work.cluster, p);
+    const int m = row_of(tile, work.place) + part * kRowsEach;
+    const int n = column_of(tile, work.place);
     float acc[kBlocks][kTileN / 2];
     // A ring position's parity repeats every two rounds, so a consumer may not look at the ring
     // before the one whose tile comes first has seen all of its own stages.
@@ -159,9 +163,6 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
         continue;
       }
     }
-    const HopperTile tile = hopper_tile_at(s.tile, p);
-    const int m = row_of(tile, work.place) + part * kRowsEach;
-    const int n = column_of(tile, work.place);
     if constexpr (kSplit > 1) {
       float sum[kBlocks][kColumnsEach / 2];
       const Exchange exchange{exchanged, &shared.landed};
@@ -192,7 +193,6 @@ __device__ __forceinline__ Work begin(const HopperParams& p, char* data, Shared&
   work.first = static_cast<int>(static_cast<long long>(blocks) * split / kSplit);
   work.last = static_cast<int>(static_cast<long long>(blocks) * (split + 1) / kSplit);
   work.cluster = blockIdx.x / kClusterSize;
-  work.clusters = gridDim.x / kClusterSize;
   return work;
 }
 
@@ -240,7 +240,7 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
 
   if (warpgroup < kProducers) {
     if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();
-    if (warp == 1 && elect_one()) {
+    if (warp == 2 && elect_one()) {
       if (kLoadA == kBulk) prefetch_map(&a_map);
       if (kLoadB == kBulk) prefetch_map(&b_map);
       if (kStore != kStoreDirect) prefetch_map(&d_map);

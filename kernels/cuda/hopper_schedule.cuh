@@ -15,9 +15,16 @@ __device__ __forceinline__ int divide(int x, Divisor by) {
       (static_cast<unsigned long long>(static_cast<unsigned>(x)) * by.multiplier) >> by.shift);
 }
 
-/// Tile number `index`: groups of `group` rows (or columns) of tiles, run through across the group
-/// first, so that the CTAs at work share both operands in L2.
-__device__ __forceinline__ HopperTile hopper_tile_at(int index, const HopperParams& p) {
+/// Tile number `index`, or that of the CTA's cluster (number `cluster` along x) in one wave: groups
+/// of `group` rows (or columns) of tiles, run through across the group first, so that the CTAs at
+/// work share both operands in L2.
+__device__ __forceinline__ HopperTile hopper_tile_at(int index, int cluster,
+                                                     const HopperParams& p) {
+  if (p.one_wave) {
+    const int y = static_cast<int>(blockIdx.y);
+    const int z = static_cast<int>(blockIdx.z);
+    return p.along_n ? HopperTile{y, cluster, z} : HopperTile{cluster, y, z};
+  }
   int batch = 0;
   int rest = index;
   if (p.gemm.batch > 1) {
@@ -51,13 +58,8 @@ struct Segments {
   int first, last;  // k-blocks of a whole tile (or of this CTA's part of it)
   int at, begin, end;
 
-  __device__ __forceinline__ Segments(const HopperParams& p, int cluster, int clusters, int first_,
-                                      int last_)
-      : tile(cluster),
-        tiles(p.tiles_m * p.tiles_n * p.gemm.batch),
-        step(clusters),
-        first(first_),
-        last(last_) {
+  __device__ __forceinline__ Segments(const HopperParams& p, int cluster, int first_, int last_)
+      : tile(cluster), tiles(p.tiles), step(p.step), first(first_), last(last_) {
     if constexpr (kStreamK) {
       tile += p.streamed;
       at = begin = cluster * p.share;

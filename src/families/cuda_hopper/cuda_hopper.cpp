@@ -115,8 +115,8 @@ class CudaHopper final : public CudaFamily {
                             static_cast<int>(view.load_a), static_cast<int>(view.load_b));
     preamble += fmt::format(
         "constexpr bool kPingPong = {}, kStreamK = {}, kHasC = {}, kAMajorM = {}, kBMajorN = {};\n"
-        "}}\n",
-        s.ping_pong, s.stream_k, p.c.has_value(), view.a_major_m, view.b_major_n);
+        "constexpr bool kScales = {};\n}}\n",
+        s.ping_pong, s.stream_k, p.c.has_value(), view.a_major_m, view.b_major_n, p.alpha != 1);
     return {.file = "gemm_hopper.cu",
             .preamble = std::move(preamble),
             .kernel_name = "gemm_hopper",

@@ -19,6 +19,7 @@ using gemwright_device::HopperParams;
 
 // Clusters that share one stream-K tile, at most: adding up more parts costs more than it saves.
 constexpr std::int64_t kMostParts = 8;
+constexpr std::int64_t kMostGridY = 65535;
 // L2 policies of bulk copies; see kernels/cuda/ptx_hopper.cuh.
 constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
 constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
@@ -121,13 +122,7 @@ class HopperKernel final : public Kernel {
     HopperParams params = parameters(view.problem, mapped, workspace);
     cuda::LaunchShape shape = shape_;
     shape.dependent = operands.early != Early::none;
-    const auto tiles =
-        static_cast<std::int64_t>(params.tiles_m) * params.tiles_n * view.problem.batch;
-    // The parts of a split tile are exchanged once, so its cluster has no second tile.
-    const std::int64_t clusters = setting_.split > 1    ? tiles
-                                  : params.streamed > 0 ? clusters_
-                                                        : std::min<std::int64_t>(tiles, clusters_);
-    shape.grid[0] = static_cast<unsigned>(clusters) * shape.cluster[0];
+    set_grid(params, shape);
     void* arguments[] = {&a, &b, &d, &params};
     loaded_->launch(shape, arguments, stream);
   }
@@ -191,6 +186,7 @@ class HopperKernel final : public Kernel {
     params.gemm.group = setting_.group;
     params.tiles_m = static_cast<int>(tiles_of(p.m, setting_.tile_m * setting_.cluster_m));
     params.tiles_n = static_cast<int>(tiles_of(p.n, setting_.tile_n * setting_.cluster_n));
+    params.tiles = params.tiles_m * params.tiles_n * params.gemm.batch;
     params.along_n = setting_.along_n ? 1 : 0;
     set_divisors(params);
     params.a_batches = p.a.batch_stride != 0 ? 1 : 0;
@@ -201,6 +197,24 @@ class HopperKernel final : public Kernel {
     params.streamed = streamed;
     params.share = share;
     return params;
+  }
+
+  // In one wave (all tiles at once, or split ones, whose parts are exchanged but once) the grid
+  // says which tile is whose.
+  void set_grid(HopperParams& params, cuda::LaunchShape& shape) const {
+    const auto count = [](std::int64_t n) { return static_cast<unsigned>(n); };
+    const bool one_wave = params.streamed == 0 && (setting_.split > 1 || params.tiles <= clusters_);
+    const std::int64_t across = params.along_n != 0 ? params.tiles_n : params.tiles_m;
+    const std::int64_t down = params.along_n != 0 ? params.tiles_m : params.tiles_n;
+    if (one_wave && down <= kMostGridY && params.gemm.batch <= kMostGridY) {
+      params.one_wave = 1;
+      params.step = params.tiles;
+      shape.grid = {count(across) * shape.cluster[0], count(down), count(params.gemm.batch)};
+      return;
+    }
+    const int clusters = setting_.split > 1 || params.tiles < clusters_ ? params.tiles : clusters_;
+    params.step = clusters;
+    shape.grid[0] = count(clusters) * shape.cluster[0];
   }
 
   static void set_divisors(HopperParams& params) {
