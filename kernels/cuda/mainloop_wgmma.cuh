@@ -93,6 +93,7 @@ __device__ __forceinline__ void produce(const R& ring, RingPosition<R::kStages>&
   for (int i = 0; i < R::kClusterN; ++i) a_mask |= 1u << (place.first + place.m + i * R::kClusterM);
 #pragma unroll
   for (int i = 0; i < R::kClusterM; ++i) b_mask |= 1u << (place.first + place.n * R::kClusterM + i);
+#pragma unroll 1  // in a short product it runs from cold caches
   for (int block = first; block < last; ++block) {
     Barrier* full = ring.full + at.stage;
     char* stage = ring.data + at.stage * R::kStageBytes;

@@ -6,27 +6,29 @@
 namespace gemwright::model {
 namespace {
 
-// Fitted to 60 shapes and about 100 settings each on an H200; see docs/performance/hopper.md.
-constexpr double kClock = 1.81e9;        // between power-bound and cool
+// Fitted to 56 shapes and about 60 settings each on an H200; see docs/performance/hopper.md.
+constexpr double kClock = 1.83e9;        // between power-bound and cool
 constexpr double kFlopsPerClock = 4096;  // of one SM, 16-bit
-constexpr double kMathEfficiency = 0.914;
-constexpr double kBytesIntoSm = 64;  // a clock, from L2 and multicast together
+constexpr double kMathEfficiency = 0.854;
+constexpr double kBytesIntoSm = 67;   // a clock, from L2 and multicast together
+constexpr double kBytesFromL2 = 60;   // a clock and SM, when all SMs draw
+constexpr double kSustained = 0.688;  // of the data sheet's peak: power bounds long products
 // Clocks that threads take for 128 bytes of a stage: by vectors, by elements of 2 bytes.
 constexpr double kVectorClocks = 11.5;
 constexpr double kElementClocks = 28;
-constexpr double kSustained = 0.716;  // of the data sheet's peak: power bounds long products
 // From the end of the kernel before to the first product, and the last store: launch, barriers,
 // descriptors, latency.
-constexpr double kStart = 2.6e-6;
-constexpr double kStoreClocks = 1140;  // a consumer's epilogue for 64 x 128 outputs
-constexpr double kExchange = 1.25e-6;  // sums of a split K through distributed shared memory
-constexpr double kExchangePerByte = 1.8e-6 / 65536;
-constexpr double kCombine = 2.7e-6;  // sums of stream-K through L2
+constexpr double kStart = 1.67e-6;
+constexpr double kStoreClocks = 796;   // a consumer's epilogue for 64 x 128 outputs
+constexpr double kExchange = 0.62e-6;  // sums of a split K through distributed shared memory
+constexpr double kExchangePerByte = 2.73e-6 / 65536;
+constexpr double kCombine = 3.74e-6;  // sums of stream-K through L2
 // Clusters that read a cold weight at about the same time do not get it from L2 for nothing.
-constexpr double kReadAgain = 0.45;
-constexpr double kMostReaders = 3.8;
-// How sharply the largest bound decides.
-constexpr double kSharpness = 8;
+constexpr double kReadAgain = 0.39;
+constexpr double kMostReaders = 4.0;
+// How sharply the largest bound decides, among those of a k-block and of the whole.
+constexpr double kStepSharpness = 19;
+constexpr double kSharpness = 9.3;
 
 double divide_up(double a, double b) {
   return std::ceil(a / b);
@@ -54,6 +56,14 @@ double power(double x, double n) {
   return std::exp2(n * std::log2(x));
 }
 
+// The largest of three, and more where others come near.
+double soft_max(double a, double b, double c, double sharpness) {
+  const double largest = std::max({a, b, c});
+  const double sum =
+      power(a / largest, sharpness) + power(b / largest, sharpness) + power(c / largest, sharpness);
+  return largest * power(sum, 1 / sharpness);
+}
+
 }  // namespace
 
 Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
@@ -74,7 +84,13 @@ Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
   const double math = flops / (rate * kMathEfficiency);
   const double load = w.tile_m * row_clocks(w.ingest_a, w.input_bytes) +
                       w.tile_n * row_clocks(w.ingest_b, w.input_bytes);
-  const double step = std::max(math, load);
+  // What no CTA of a cluster sends to the others; threads that load draw all of it themselves.
+  const double drawn = 128.0 * (static_cast<double>(w.tile_m) / w.cluster_n +
+                                static_cast<double>(w.tile_n) / w.cluster_m);
+  const double busy_sms =
+      std::min(1.0, clusters_m * clusters_n * batch * cluster / gpu.multiprocessors);
+  const double l2 = drawn / kBytesFromL2 * busy_sms;
+  const double step = soft_max(math, load, l2, kStepSharpness);
 
   const bool streams = w.stream_k && waves != std::floor(waves);
   const double rounds = streams ? waves : std::ceil(waves);
@@ -82,7 +98,7 @@ Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
   const double store = rows * w.tile_n / 128.0 / w.split * kStoreClocks;
   // Consumers that take turns store while the other one multiplies.
   const double stores = w.ping_pong ? store : std::ceil(rounds) * store;
-  const double busy = (rounds * blocks * step + stores) / kClock;
+  const double busy = (rounds * blocks * step + stores + load) / kClock;
 
   const double a = m * k * w.input_bytes;
   const double b = n * k * w.input_bytes;
@@ -90,7 +106,7 @@ Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
   const double bytes =
       batch * (a + b + m * n * w.output_bytes + kReadAgain * (readers - 1) * std::max(a, b));
   // Three quarters of the SMs draw all that memory gives.
-  const double drawing = std::min(1.0, std::min(1.0, waves) / 0.75);
+  const double drawing = std::min(1.0, busy_sms / 0.75);
   const double memory = bytes / (gpu.memory_bytes_per_s * drawing);
   const double sustained = 2.0 * m * n * k * batch /
                            (kSustained * (w.input_bytes == 2 ? gpu.f16_flops : gpu.tf32_flops));
@@ -101,10 +117,7 @@ Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
   }
   if (streams) overhead += kCombine;
 
-  const double largest = std::max({busy, memory, sustained});
-  const double sum = power(busy / largest, kSharpness) + power(memory / largest, kSharpness) +
-                     power(sustained / largest, kSharpness);
-  const double work = largest * power(sum, 1 / kSharpness);
+  const double work = soft_max(busy, memory, sustained, kSharpness);
   Estimate estimate;
   estimate.us = 1e6 * (overhead + work);
   if (overhead > work) {
@@ -114,7 +127,7 @@ Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
   } else if (!streams && std::ceil(waves) > 1.2 * waves) {
     estimate.bound = Bound::waves;
   } else {
-    estimate.bound = load > math ? Bound::memory : Bound::math;
+    estimate.bound = std::max(load, l2) > math ? Bound::memory : Bound::math;
   }
   return estimate;
 }
