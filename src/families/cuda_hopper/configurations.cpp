@@ -74,6 +74,15 @@ bool has_registers_to_exchange(const Setting& s, const Problem& p) {
   return s.accumulators() <= 128;
 }
 
+// With one tile for each CTA nobody has a turn to take: sharing it is as good, and one is enough.
+bool takes_turns_in_vain(const Setting& s, const Problem& p, int multiprocessors) {
+  const auto shared = [&](const Tile& t) {
+    return !t.ping_pong && t.m == s.tile_m && t.n == s.tile_n;
+  };
+  return s.ping_pong && tiles(s, p) <= multiprocessors &&
+         std::any_of(kTiles.begin(), kTiles.end(), shared);
+}
+
 // K is split while that fills SMs that would be idle, and leaves every part some K.
 bool worth_splitting(const Setting& s, const Problem& p, int multiprocessors) {
   if (!has_registers_to_exchange(s, p)) return false;
@@ -118,6 +127,7 @@ std::vector<Configuration> enumerate(const Problem& problem, const Device& devic
           if (tile.n % split != 0 || s.cluster() > 4) continue;
           s.stages = most_stages(s, view, gpu.shared_per_block);
           if (s.stages < 2 || !fits(s, view)) continue;
+          if (takes_turns_in_vain(s, p, gpu.multiprocessors)) continue;
           if (split > 1 && !worth_splitting(s, p, gpu.multiprocessors)) continue;
           set_raster(s, p);
           settings.push_back(s);
