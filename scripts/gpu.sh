@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything that needs the GPU, in one go: build, GPU tests, sanitizers, benches, the tuning of three
-# models. Results are left in bench/results/<device>, logs in build/gpu.
+# Everything that needs the GPU, in one go: build, GPU tests, sanitizers, benches, the tuning of
+# three models. Results are left in bench/results/<device>, logs in build/gpu.
 #   scripts/gpu.sh                 builds first where cmake is there
 #   scripts/gpu.sh BUNDLE          runs a folder that scripts/gpu_bundle.sh made elsewhere
 # One part that fails or hangs does not keep the others from running; the exit code tells.
