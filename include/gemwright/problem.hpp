@@ -52,6 +52,9 @@ struct Problem {
   float beta = 0.0F;
   /// fp32 inputs may be rounded to tf32 (10-bit mantissa) where the device is faster that way.
   bool allow_tf32 = false;
+  /// A row of D has the same bits whatever M is and whatever the other rows hold: every M is then
+  /// given kernels that sum over K in one order, which costs the smaller M most.
+  bool batch_invariant = false;
 
   /// Contiguous row-major A[M,K], B[K,N], D[M,N].
   static Problem mm(std::int64_t m, std::int64_t n, std::int64_t k, DataType type);

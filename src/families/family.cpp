@@ -11,6 +11,11 @@ const BuildReport& Kernel::report() const {
   return nothing;
 }
 
+std::string_view Family::summation_order(const Problem& /*problem*/,
+                                         const Configuration& /*configuration*/) const {
+  return {};
+}
+
 namespace families {
 
 std::string to_json(const Family& family, const Configuration& configuration) {

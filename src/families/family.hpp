@@ -76,6 +76,11 @@ class Family {
   virtual void estimate(const Problem& problem, const Device& device,
                         std::span<const Configuration> configurations,
                         std::span<Estimate> estimates) const = 0;
+  /// The order in which a configuration sums over K, by name, where that depends on nothing but K
+  /// and the types: equal names promise equal bits for equal rows and columns, in every family.
+  /// Empty where it depends on M, or is not known.
+  virtual std::string_view summation_order(const Problem& problem,
+                                           const Configuration& configuration) const;
   /// Compiles or prepares; may take long, and runs in parallel with other builds. Throws Error.
   virtual std::shared_ptr<const Kernel> build(const Problem& problem, const Device& device,
                                               const Configuration& configuration) const = 0;

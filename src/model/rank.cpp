@@ -25,6 +25,41 @@ void append(std::vector<Candidate>& to, const Family& family, const Problem& pro
   }
 }
 
+// The order that every M of a batch-invariant problem sums in: the first that a family has for many
+// rows, so that it does not depend on how many there are.
+std::string invariant_order(Problem problem, const Device& device) {
+  constexpr std::int64_t kMany = 128;
+  problem.m = kMany;
+  for (const Family* family : families::all()) {
+    if (family->device_kind() != device.kind() || family->refuse(problem, device)) continue;
+    for (const Configuration& configuration : family->configurations(problem, device)) {
+      const std::string_view order = family->summation_order(problem, configuration);
+      if (!order.empty()) return std::string(order);
+    }
+  }
+  return "";
+}
+
+// Keeps the candidates that sum in the problem's one order.
+void keep_invariant(std::vector<Candidate>& candidates, const Problem& problem,
+                    const Device& device, std::vector<Refusal>& refusals) {
+  const std::string order = invariant_order(problem, device);
+  const auto differs = [&](const Candidate& candidate) {
+    return order.empty() ||
+           candidate.family->summation_order(problem, candidate.configuration) != order;
+  };
+  for (const Family* family : families::all()) {
+    const auto own = [&](const Candidate& candidate) { return candidate.family == family; };
+    const bool listed = std::any_of(candidates.begin(), candidates.end(), own);
+    std::erase_if(candidates, [&](const Candidate& x) { return own(x) && differs(x); });
+    if (listed && std::none_of(candidates.begin(), candidates.end(), own)) {
+      refusals.push_back({std::string(family->name()),
+                          "none of its kernels sums over K in the order of the batch-invariant "
+                          "ones"});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Candidate> rank(const Problem& problem, const Device& device,
@@ -38,6 +73,10 @@ std::vector<Candidate> rank(const Problem& problem, const Device& device,
       continue;
     }
     append(family->vendor() ? vendor : ranked, *family, problem, device);
+  }
+  if (problem.batch_invariant) {
+    vendor.clear();
+    keep_invariant(ranked, problem, device, refusals);
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Candidate& a, const Candidate& b) {
     return a.estimate.us < b.estimate.us;

@@ -17,7 +17,7 @@ struct Candidate {
 namespace model {
 
 /// Every candidate for the canonical problem, own ones by predicted time; families that refuse are
-/// appended to `refusals`.
+/// appended to `refusals`. Of a batch-invariant problem only those of one summation order.
 std::vector<Candidate> rank(const Problem& problem, const Device& device,
                             std::vector<Refusal>& refusals);
 

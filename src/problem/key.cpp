@@ -99,7 +99,7 @@ void parse_field(Problem& problem, const std::string& field, std::string_view va
     problem.beta = parse_number<float>(field, value);
   } else {
     throw InvalidArgument("key", "field \"" + field + "\"",
-                          "m, n, k, batch, a, b, w, c, d, bias, alpha, beta, tf32");
+                          "m, n, k, batch, a, b, w, c, d, bias, alpha, beta, tf32, invariant");
   }
 }
 
@@ -130,6 +130,7 @@ std::string key(const Problem& problem) {
   if (problem.alpha != 1.0F) text += fmt::format(" alpha={}", problem.alpha);
   if (problem.beta != 0.0F) text += fmt::format(" beta={}", problem.beta);
   if (problem.allow_tf32) text += " tf32";
+  if (problem.batch_invariant) text += " invariant";
   return text;
 }
 
@@ -141,6 +142,10 @@ Problem parse_problem(std::string_view text) {
     if (word.empty()) continue;
     if (word == "tf32") {
       problem.allow_tf32 = true;
+      continue;
+    }
+    if (word == "invariant") {
+      problem.batch_invariant = true;
       continue;
     }
     const std::string field(take(word, '='));

@@ -24,6 +24,7 @@ TEST(Key, ReadsBackEveryField) {
   problem.alpha = 0.1F;
   problem.beta = -1.0F / 3.0F;
   problem.allow_tf32 = true;
+  problem.batch_invariant = true;
   EXPECT_EQ(parse_problem(key(problem)), problem);
 }
 

@@ -39,6 +39,15 @@ class Packed final : public Family {
     return result;
   }
 
+  std::string_view summation_order(const Problem& /*problem*/,
+                                   const Configuration& configuration) const override {
+    // Blocks of K continue the sums of those before; instructions of bf16 pairs round otherwise,
+    // and dot products have a sum a lane.
+    const Setup setup = decode(configuration);
+    const bool chain = setup.path != Path::dot && setup.split_k == 1;
+    return chain && setup.isa <= Isa::avx512 ? kernels(setup.isa)->name : "";
+  }
+
   void estimate(const Problem& problem, const Device& device,
                 std::span<const Configuration> configurations,
                 std::span<Estimate> estimates) const override {

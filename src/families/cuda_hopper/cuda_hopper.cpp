@@ -51,6 +51,12 @@ class CudaHopper final : public CudaFamily {
     return std::nullopt;
   }
 
+  std::string_view summation_order(const Problem& /*problem*/,
+                                   const Configuration& configuration) const override {
+    const Setting s = setting_of(configuration);
+    return s.split == 1 && !s.stream_k ? cuda_layout::kWgmmaOrder : "";
+  }
+
   std::span<const std::string_view> parameters() const override { return kParameters; }
 
   std::string configuration_name(const Configuration& configuration) const override {

@@ -102,6 +102,11 @@ class CudaSimt final : public CudaFamily {
     return std::nullopt;
   }
 
+  std::string_view summation_order(const Problem& /*problem*/,
+                                   const Configuration& configuration) const override {
+    return !streams(configuration) && configuration.values[kSplits] == 1 ? "fma" : "";
+  }
+
   std::span<const std::string_view> parameters() const override { return kParameters; }
 
   std::string configuration_name(const Configuration& configuration) const override {
