@@ -79,22 +79,27 @@ extern "C" __global__ void __launch_bounds__(kThreads, kCtas)
   const int g = lane / 4;
   const int t = lane % 4;
   const int rank = kSplit > 1 ? static_cast<int>(cluster_rank()) : 0;
-  if constexpr (kSplit > 1) cluster_arrive();
-  const int tiles = tiles_of(p.n, kRows);
-  const int index = static_cast<int>(blockIdx.x) / kSplit;
-  const int batch = index / tiles;
-  const int first = (index - batch * tiles) * kRows;
+  if constexpr (kSplit > 1) cluster_arrive_relaxed();
+  int tile = static_cast<int>(blockIdx.x) / kSplit;
+  int batch = 0;
+  if (p.batch > 1) {  // the division takes a tenth of a microsecond
+    const int tiles = tiles_of(p.n, kRows);
+    batch = tile / tiles;
+    tile -= batch * tiles;
+  }
+  const int first = tile * kRows;
 
-  const Weights weights(p, batch, first, g, t);
-  Mainloop product;
   const int chunk = rank * kWarps + warp;
-  if (early) product.start(weights, chunk, p.k, t);
+  const int k = chunk * Mainloop::kChunk;
+  Weights weights(p, batch, first, k, g, t);
+  Mainloop product;
+  if (early) product.start(weights, chunk, p.k);
   if constexpr (kHopper) {
     wait_for_previous_kernel();
     launch_next_kernel();
   }
-  if (!early) product.start(weights, chunk, p.k, t);
-  const Mainloop::Inputs inputs(p, batch, g, t);
+  if (!early) product.start(weights, chunk, p.k);
+  Mainloop::Inputs inputs(p, batch, k, g, t);
   product.run(weights, inputs, chunk, kWarps * kSplit, p.k, t);
 
   store_partial_sums(partial[warp], product, g, t);

@@ -1,6 +1,6 @@
-// GEMM with few rows of A (up to 64) on sm_90a: one warp streams weights and activations by bulk
-// tensor copies through a deep ring of stages, warpgroups multiply them with the weights on the
-// 64-row side of wgmma. Tiles have any number of weight rows, so that every CTA of the one wave
+// GEMM with few rows of A (up to 64) on sm_90a: one warp streams weights and another activations by
+// bulk tensor copies through a deep ring of stages, warpgroups multiply them with the weights on
+// the 64-row side of wgmma. Tiles have any number of weight rows, so that every CTA of the one wave
 // that runs gets the same bytes. Both operands have K contiguous.
 //
 // The preamble gives: kType (of A and B; kF32 is computed as tf32), kConsumers (warpgroups, of 64
@@ -34,7 +34,8 @@ using Product = Wgmma<StreamInstruction<kType>::Type, StreamInstruction<kType>::
 using Output = Epilogue<kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias>;
 
 constexpr int kConsumerThreads = 128 * kConsumers;
-constexpr int kThreads = kConsumerThreads + 32;  // the last warp issues the copies
+constexpr int kThreads = kConsumerThreads + 64;  // the last two warps issue the copies
+constexpr int kReady = 1;                        // the named barrier that follows init_barriers
 constexpr int kMaxStages = 32;
 constexpr int kBlockElements = 128 / sizeof(Element<kType>);  // of K
 constexpr int kActivationBytes = kCols * 128;                 // a block
@@ -45,16 +46,19 @@ constexpr int kOwnBlocks = (kColBlocks + kSplit - 1) / kSplit;
 struct Shared {
   Barrier full[kMaxStages];
   Barrier empty[kMaxStages];
+  Barrier ready;   // the empty ones are initialised
   Barrier landed;  // the other CTAs' partial sums are here
   float4 partial[kSplit > 1 ? kSplit - 1 : 1][kOwnBlocks][kSplit > 1 ? kConsumerThreads : 1];
 };
 
-/// Where a CTA stands in its sequence of stages: the tiles that it takes, and K within each.
+/// Where a warp stands in the ring.
 struct Position {
-  int tile;
-  int step = 0;
   int stage = 0;
-  int round = 0;  // of the ring
+  int round = 0;
+
+  __device__ __forceinline__ void advance(int stages) {
+    if (++stage == stages) stage = 0, ++round;
+  }
 };
 
 struct Stream {
@@ -64,61 +68,63 @@ struct Stream {
   int rank;          // in the cluster: takes every kSplit-th stage of K
   int weight_bytes;  // a block: whole swizzle atoms of 8 rows
   int steps;         // stages that a tile takes of this CTA
+  int first_tile;
   int tile_stride;
+  int all_tiles;
 
   __device__ __forceinline__ char* block(int stage, int i) const {
     return ring + (stage * kBlocks + i) * (weight_bytes + kActivationBytes);
   }
-  __device__ __forceinline__ int k_of(int step, int i) const {
-    return ((rank + step * kSplit) * kBlocks + i) * kBlockElements;
-  }
-  __device__ __forceinline__ void expect(int stage) const {
-    barrier_arrive_expect(&shared.full[stage],
-                          static_cast<unsigned>(kBlocks * (p.rows * 128 + kActivationBytes)));
-  }
-  __device__ __forceinline__ void copy_weights(const TensorMap* map, const Position& at) const {
-    const int batch = at.tile / p.tiles;
-    const int row = (at.tile - batch * p.tiles) * p.rows;
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      copy_in(block(at.stage, i), map, &shared.full[at.stage], k_of(at.step, i), row,
-              p.gemm.b_batch == 0 ? 0 : batch, kEvictFirst);
+
+  /// Calls copy(stage, k, row, batch) for every stage of the CTA's tiles, once it is empty: k is
+  /// the stage's first element of K, row the tile's first of the weights.
+  template <class Copy>
+  __device__ __forceinline__ void produce(Copy copy) const {
+    Position at;
+    for (int tile = first_tile; tile < all_tiles; tile += tile_stride) {
+      // Divisions take as long as several copies.
+      const int batch = p.gemm.batch > 1 ? tile / p.tiles : 0;
+      const int row = (tile - batch * p.tiles) * p.rows;
+      int k = rank * kBlocks * kBlockElements;
+      for (int step = 0; step < steps; ++step) {
+        if (at.round > 0) {
+          barrier_wait(&shared.ready, 0);
+          barrier_wait(&shared.empty[at.stage], (at.round - 1) & 1);
+        }
+        copy(at.stage, k, row, batch);
+        k += kSplit * kBlocks * kBlockElements;
+        at.advance(p.stages);
+      }
     }
-  }
-  __device__ __forceinline__ void copy_activations(const TensorMap* map, const Position& at) const {
-    const int batch = at.tile / p.tiles;
-#pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      copy_in(block(at.stage, i) + weight_bytes, map, &shared.full[at.stage], k_of(at.step, i), 0,
-              p.gemm.a_batch == 0 ? 0 : batch, kEvictLast);
-    }
-  }
-  __device__ __forceinline__ void advance(Position& at) const {
-    if (++at.step == steps) at.step = 0, at.tile += tile_stride;
-    if (++at.stage == p.stages) at.stage = 0, ++at.round;
   }
 };
 
-/// Issues all copies of a CTA; one thread. Barriers are ready.
-__device__ __forceinline__ void produce(const Stream& stream, const TensorMap* weights,
-                                        const TensorMap* activations, int first_tile, int total) {
-  const int ahead = stream.p.early ? min(min(stream.p.stages, stream.steps), total) : 0;
-  Position early{first_tile};
-  for (int i = 0; i < ahead; ++i) {
-    stream.expect(early.stage);
-    stream.copy_weights(weights, early);
-    stream.advance(early);
-  }
+/// Copies the weights; one thread.
+__device__ __forceinline__ void produce_weights(const Stream& stream, const TensorMap* map) {
+  if (!stream.p.early) wait_for_previous_kernel();
+  const auto bytes = static_cast<unsigned>(kBlocks * (stream.p.rows * 128 + kActivationBytes));
+  stream.produce([&](int stage, int k, int row, int batch) {
+    barrier_arrive_expect(&stream.shared.full[stage], bytes);
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      copy_in(stream.block(stage, i), map, &stream.shared.full[stage], k + i * kBlockElements, row,
+              stream.p.gemm.b_batch == 0 ? 0 : batch, kEvictFirst);
+    }
+  });
+}
+
+/// Copies the activations; one thread of another warp, so that the weights need not wait for the
+/// kernel before.
+__device__ __forceinline__ void produce_activations(const Stream& stream, const TensorMap* map) {
   wait_for_previous_kernel();
   launch_next_kernel();
-  Position at{first_tile};
-  for (int i = 0; i < total; ++i) {
-    if (at.round > 0) barrier_wait(&stream.shared.empty[at.stage], (at.round - 1) & 1);
-    if (i >= ahead) stream.expect(at.stage);
-    stream.copy_activations(activations, at);
-    if (i >= ahead) stream.copy_weights(weights, at);
-    stream.advance(at);
-  }
+  stream.produce([&](int stage, int k, int /*row*/, int batch) {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      copy_in(stream.block(stage, i) + stream.weight_bytes, map, &stream.shared.full[stage],
+              k + i * kBlockElements, 0, stream.p.gemm.a_batch == 0 ? 0 : batch, kEvictLast);
+    }
+  });
 }
 
 /// Multiplies one tile; `at` moves on to the next.
@@ -145,7 +151,7 @@ __device__ __forceinline__ void consume(const Stream& stream, Position& at,
     wgmma_wait<1>();
     if (previous >= 0 && signals) barrier_arrive(&stream.shared.empty[previous]);
     previous = at.stage;
-    stream.advance(at);
+    at.advance(stream.p.stages);
   }
   wgmma_wait<0>();
   if (previous >= 0 && signals) barrier_arrive(&stream.shared.empty[previous]);
@@ -181,7 +187,7 @@ __device__ __forceinline__ void exchange(Shared& shared, int rank, float (&acc)[
 __device__ __forceinline__ void store_tile(const StreamParams& p, int rank, int tile,
                                            const float (&acc)[kCols / 2]) {
   const int lane = threadIdx.x % 32;
-  const int batch = tile / p.tiles;
+  const int batch = p.gemm.batch > 1 ? tile / p.tiles : 0;
   const int first = (tile - batch * p.tiles) * p.rows;
 #pragma unroll
   for (int upper = 0; upper < 2; ++upper) {
@@ -199,18 +205,26 @@ __device__ __forceinline__ void store_tile(const StreamParams& p, int rank, int 
   }
 }
 
-__device__ __forceinline__ void init_barriers(Shared& shared, int stages, int rank) {
-  for (int i = 0; i < stages; ++i) {
-    barrier_init(&shared.full[i], 1);
-    barrier_init(&shared.empty[i], 4 * kConsumers);
-  }
-  barrier_init(&shared.landed, 1);
+/// The barriers that the first copies need; by the thread that issues them. A lane for each would
+/// be a loop over the lanes, with a fence in every round.
+__device__ __forceinline__ void init_full(Shared& shared, int stages) {
+  barrier_init(&shared.ready, 1);
+#pragma unroll 4
+  for (int i = 0; i < stages; ++i) barrier_init(&shared.full[i], 1);
   fence_barrier_init();
+}
+
+/// The others, by another thread at the same time.
+__device__ __forceinline__ void init_empty(Shared& shared, int stages, int rank) {
+#pragma unroll 4
+  for (int i = 0; i < stages; ++i) barrier_init(&shared.empty[i], 4 * kConsumers);
   if constexpr (kSplit > 1) {
+    barrier_init(&shared.landed, 1);
     const int blocks = (kColBlocks - rank + kSplit - 1) / kSplit;
     barrier_arrive_expect(&shared.landed,
                           blocks * (kSplit - 1) * kConsumerThreads * sizeof(float4));
   }
+  fence_barrier_init();
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, kCtas)
@@ -219,6 +233,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kCtas)
                      const __grid_constant__ StreamParams p) {
   extern __shared__ __align__(1024) char memory[];
   __shared__ Shared shared;
+  const int warp = uniform(threadIdx.x / 32);
   const int rank = kSplit > 1 ? static_cast<int>(cluster_rank()) : 0;
   const int stages_of_k = (p.gemm.k + kBlocks * kBlockElements - 1) / (kBlocks * kBlockElements);
   // Swizzled boxes start at multiples of 1024 bytes; the host allows for it.
@@ -229,25 +244,46 @@ extern "C" __global__ void __launch_bounds__(kThreads, kCtas)
                       rank,
                       (p.rows + 7) / 8 * 1024,
                       (stages_of_k - rank + kSplit - 1) / kSplit,
-                      static_cast<int>(gridDim.x) / kSplit};
-  const int first_tile = static_cast<int>(blockIdx.x) / kSplit;
-  const int all_tiles = p.tiles * p.gemm.batch;
+                      static_cast<int>(blockIdx.x) / kSplit,
+                      static_cast<int>(gridDim.x) / kSplit,
+                      p.tiles * p.gemm.batch};
 
-  if (threadIdx.x == kConsumerThreads) init_barriers(shared, p.stages, rank);
-  __syncthreads();
-  if constexpr (kSplit > 1) cluster_arrive();
-  if (threadIdx.x >= kConsumerThreads) {
-    if (threadIdx.x == kConsumerThreads) {
-      const int rounds = (all_tiles - first_tile + stream.tile_stride - 1) / stream.tile_stride;
-      produce(stream, &weights, &activations, first_tile, rounds * stream.steps);
+  if (warp >= 4 * kConsumers) {
+    const bool copies_weights = warp == 4 * kConsumers;
+    const bool chosen = elect_one();
+    if (copies_weights) {
+      if (chosen) init_full(shared, p.stages);
+      __syncwarp();
+      named_barrier_arrive(kReady, kThreads);
+    } else {
+      if (chosen) init_empty(shared, p.stages, rank);
+      __syncwarp();
+      named_barrier(kReady, kThreads);
+    }
+    if constexpr (kSplit > 1) {
+      // What this warp has initialised is its own CTA's.
+      if (copies_weights) {
+        cluster_arrive_relaxed();
+      } else {
+        cluster_arrive();
+      }
+    }
+    if (chosen && copies_weights) produce_weights(stream, &weights);
+    if (chosen && !copies_weights) {
+      barrier_arrive(&shared.ready);
+      produce_activations(stream, &activations);
     }
     __syncwarp();
     if constexpr (kSplit > 1) cluster_wait();
     return;
   }
-  if constexpr (kSplit > 1) cluster_wait();  // the others' barriers are ready
-  Position at{first_tile};
-  for (int tile = first_tile; tile < all_tiles; tile += stream.tile_stride) {
+  named_barrier(kReady, kThreads);
+  if constexpr (kSplit > 1) {
+    cluster_arrive_relaxed();
+    cluster_wait();  // the others' barriers are ready
+  }
+  Position at;
+  for (int tile = stream.first_tile; tile < stream.all_tiles; tile += stream.tile_stride) {
     float acc[kCols / 2];
     consume(stream, at, acc);
     if constexpr (kSplit > 1) exchange(shared, rank, acc);

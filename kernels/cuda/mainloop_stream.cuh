@@ -18,19 +18,14 @@ using Quad = Words<16>;
 /// Read once: leaves no line in L1, and the first to be evicted in L2. A warp's load takes 64 bytes
 /// of each of 8 rows; L2 is told to fetch the whole line, for halves that come from memory one by
 /// one cost up to a fifth of its bandwidth.
-__device__ __forceinline__ Quad load_once(const void* p, unsigned long long policy) {
+__device__ __forceinline__ Quad load_once(const void* p) {
+  constexpr unsigned long long kEvictFirst = 0x12F0000000000000ull;  // as createpolicy would give
   Quad x;
   asm volatile(
       "ld.global.nc.L1::no_allocate.L2::cache_hint.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
       : "=r"(x.w[0]), "=r"(x.w[1]), "=r"(x.w[2]), "=r"(x.w[3])
-      : "l"(p), "l"(policy));
+      : "l"(p), "l"(kEvictFirst));
   return x;
-}
-
-__device__ __forceinline__ unsigned long long evict_first_policy() {
-  unsigned long long policy;
-  asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
 }
 
 /// 16 bytes of which the elements at `valid` and after are read as zero.
@@ -55,38 +50,43 @@ struct WeightFragment {
   unsigned a[4];
 };
 
-/// Weights whose K is contiguous: 16 rows a block, two loads a block and step.
+/// Weights whose K is contiguous: 16 rows a block, two loads a block and step. What loads take of K
+/// is relative to where the weights stand, so that addresses are a register and a constant.
 template <int kType, int kBlocks>
 struct WeightsAlongK {
   static constexpr int kLoads = 2 * kBlocks;
   using Loads = Quad[kLoads];
 
   const Element<kType>* row[kLoads];
-  unsigned long long policy;
 
   /// Row of the tile that accumulator row g (upper 0) or g + 8 (upper 1) of a block stands for.
   static __device__ __forceinline__ int row_of(int block, int upper, int g) {
     return 16 * block + 8 * upper + g;
   }
 
-  /// `first` is the tile's first row; rows past the last are read as the last, and not stored.
-  __device__ __forceinline__ WeightsAlongK(const GemmParams& p, int batch, int first, int g, int t)
-      : policy(evict_first_policy()) {
-    const auto* base = static_cast<const Element<kType>*>(p.b) + batch * p.b_batch;
+  /// `first` is the tile's first row; rows past the last are read as the last, and not stored. `k`
+  /// is where this warp begins.
+  __device__ __forceinline__ WeightsAlongK(const GemmParams& p, int batch, int first, int k, int g,
+                                           int t) {
+    constexpr int kOwn = 16 / sizeof(Element<kType>);
+    const auto* base = static_cast<const Element<kType>*>(p.b) + (k + kOwn * t);
+    if (batch > 0) base += batch * p.b_batch;
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const int n = min(first + 8 * i + g, p.n - 1);
-      row[i] = base + n * p.b_col + t * static_cast<int>(16 / sizeof(Element<kType>));
-    }
+    for (int i = 0; i < kLoads; ++i) row[i] = base + min(first + 8 * i + g, p.n - 1) * p.b_col;
   }
 
-  __device__ __forceinline__ void load(Loads& x, int k, int /*t*/) const {
+  __device__ __forceinline__ void advance(int k) {
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) x[i] = load_once(row[i] + k, policy);
+    for (auto& at : row) at += k;
+  }
+
+  __device__ __forceinline__ void load(Loads& x, int k) const {
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) x[i] = load_once(row[i] + k);
   }
 
   /// As load, at the end of K: `valid` elements are left from this lane's first on.
-  __device__ __forceinline__ void load_end(Loads& x, int k, int /*t*/, int valid) const {
+  __device__ __forceinline__ void load_end(Loads& x, int k, int valid) const {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) x[i] = load_part<kType>(row[i] + k, valid);
   }
@@ -105,31 +105,33 @@ struct WeightsAlongRows {
   static constexpr int kLoads = 8;
   using Loads = Quad[kLoads];
 
-  const Element<kType>* first_row;
+  const Element<kType>* row;
   long long pitch;
-  unsigned long long policy;
 
   static __device__ __forceinline__ int row_of(int block, int upper, int g) {
     return 8 * g + 4 * upper + block;
   }
 
-  __device__ __forceinline__ WeightsAlongRows(const GemmParams& p, int batch, int first, int g,
-                                              int t)
-      : pitch(p.b_row), policy(evict_first_policy()) {
-    const int n = min(first + 8 * g, p.n - 8);
-    first_row = static_cast<const Element<kType>*>(p.b) + batch * p.b_batch + n + 8 * t * p.b_row;
+  __device__ __forceinline__ WeightsAlongRows(const GemmParams& p, int batch, int first, int k,
+                                              int g, int t)
+      : pitch(p.b_row) {
+    row =
+        static_cast<const Element<kType>*>(p.b) + min(first + 8 * g, p.n - 8) + (k + 8 * t) * pitch;
+    if (batch > 0) row += batch * p.b_batch;
   }
 
-  __device__ __forceinline__ void load(Loads& x, int k, int /*t*/) const {
+  __device__ __forceinline__ void advance(int k) { row += k * pitch; }
+
+  __device__ __forceinline__ void load(Loads& x, int k) const {
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) x[i] = load_once(first_row + (k + i) * pitch, policy);
+    for (int i = 0; i < kLoads; ++i) x[i] = load_once(row + (k + i) * pitch);
   }
 
-  __device__ __forceinline__ void load_end(Loads& x, int k, int /*t*/, int valid) const {
+  __device__ __forceinline__ void load_end(Loads& x, int k, int valid) const {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       x[i] = Quad{};
-      if (i < valid) x[i] = load_once(first_row + (k + i) * pitch, policy);
+      if (i < valid) x[i] = load_once(row + (k + i) * pitch);
     }
   }
 
@@ -143,39 +145,35 @@ struct WeightsAlongRows {
   }
 };
 
-/// Rows of A, K contiguous, 8 rows a block; rows past the last are zero.
+/// Rows of A, K contiguous, 8 rows a block. Those past the last are read as the last: what becomes
+/// of them is not stored, and equal addresses of a warp are one request.
 template <int kType, int kBlocks>
 struct Activations {
   using Loads = Quad[kBlocks];
 
   const Element<kType>* row[kBlocks];
-  bool live[kBlocks];
 
-  __device__ __forceinline__ Activations(const GemmParams& p, int batch, int g, int t) {
-    const auto* base = static_cast<const Element<kType>*>(p.a) + batch * p.a_batch;
+  __device__ __forceinline__ Activations(const GemmParams& p, int batch, int k, int g, int t) {
+    constexpr int kOwn = 16 / sizeof(Element<kType>);
+    const auto* base = static_cast<const Element<kType>*>(p.a) + (k + kOwn * t);
+    if (batch > 0) base += batch * p.a_batch;
 #pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      const int m = 8 * i + g;
-      live[i] = m < p.m;
-      row[i] =
-          base + (live[i] ? m : 0) * p.a_row + t * static_cast<int>(16 / sizeof(Element<kType>));
-    }
+    for (int i = 0; i < kBlocks; ++i) row[i] = base + min(8 * i + g, p.m - 1) * p.a_row;
+  }
+
+  __device__ __forceinline__ void advance(int k) {
+#pragma unroll
+    for (auto& at : row) at += k;
   }
 
   __device__ __forceinline__ void load(Loads& x, int k) const {
 #pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      x[i] = Quad{};
-      if (live[i]) x[i] = load_global<16>(row[i] + k);
-    }
+    for (int i = 0; i < kBlocks; ++i) x[i] = load_global<16>(row[i] + k);
   }
 
   __device__ __forceinline__ void load_end(Loads& x, int k, int valid) const {
 #pragma unroll
-    for (int i = 0; i < kBlocks; ++i) {
-      x[i] = Quad{};
-      if (live[i]) x[i] = load_part<kType>(row[i] + k, valid);
-    }
+    for (int i = 0; i < kBlocks; ++i) x[i] = load_part<kType>(row[i] + k, valid);
   }
 };
 
@@ -194,40 +192,45 @@ struct StreamMainloop {
   typename Weights::Loads w[kUnroll];
   typename Inputs::Loads x[kUnroll];
 
-  /// First loads of weights, before anything that has to be waited for. True when there are any.
-  __device__ __forceinline__ bool start(const Weights& weights, int chunk, int k, int t) {
-    if ((chunk + 1) * kChunk > k) return false;
+  /// First loads of weights, before anything that has to be waited for. Weights (and inputs) stand
+  /// at the warp's first chunk.
+  __device__ __forceinline__ void start(const Weights& weights, int chunk, int k) {
+    if ((chunk + 1) * kChunk > k) return;
 #pragma unroll
-    for (int j = 0; j < kUnroll; ++j) weights.load(w[j], chunk * kChunk + j * kStep, t);
-    return true;
+    for (int j = 0; j < kUnroll; ++j) weights.load(w[j], j * kStep);
   }
 
   /// Chunks `chunk`, `chunk + stride`, ... of K; start() has been called for the first.
-  __device__ __forceinline__ void run(const Weights& weights, const Inputs& inputs, int chunk,
-                                      int stride, int k, int t) {
+  __device__ __forceinline__ void run(Weights& weights, Inputs& inputs, int chunk, int stride,
+                                      int k, int t) {
     const int full = k / kChunk;
+    const auto advance = [&] {
+      weights.advance(stride * kChunk);
+      inputs.advance(stride * kChunk);
+      chunk += stride;
+    };
     if (chunk < full) {
 #pragma unroll
-      for (int j = 0; j < kUnroll; ++j) inputs.load(x[j], chunk * kChunk + j * kStep);
+      for (int j = 0; j < kUnroll; ++j) inputs.load(x[j], j * kStep);
 #pragma unroll 1
-      for (; chunk + stride < full; chunk += stride) {
-        const int next = (chunk + stride) * kChunk;
+      while (chunk + stride < full) {
+        advance();
 #pragma unroll
         for (int j = 0; j < kUnroll; ++j) {
           use(j);
-          weights.load(w[j], next + j * kStep, t);
-          inputs.load(x[j], next + j * kStep);
+          weights.load(w[j], j * kStep);
+          inputs.load(x[j], j * kStep);
         }
       }
 #pragma unroll
       for (int j = 0; j < kUnroll; ++j) use(j);
-      chunk += stride;
+      advance();
     }
     if (chunk != full) return;
 #pragma unroll 1
-    for (int at = full * kChunk; at < k; at += kStep) {
-      const int valid = k - at - t * kOwn;
-      weights.load_end(w[0], at, t, valid);
+    for (int at = 0; full * kChunk + at < k; at += kStep) {
+      const int valid = k - full * kChunk - at - t * kOwn;
+      weights.load_end(w[0], at, valid);
       inputs.load_end(x[0], at, valid);
       use(0);
     }

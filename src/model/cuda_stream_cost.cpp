@@ -6,17 +6,17 @@
 namespace gemwright::model {
 namespace {
 
-// Fitted to an H200, 12 shapes of 8 to 940 MB and 1 to 64 rows (docs/performance/stream.md): what
+// Fitted to an H200, 10 shapes of 8 to 134 MB and 1 to 64 rows (docs/performance/stream.md): what
 // does not depend on the bytes is the time from the end of the kernel before to that of this one.
-constexpr double kStartDirect = 2.2e-6;  // launch, first loads, sum over warps, store
-constexpr double kStartRing = 3.6e-6;    // and descriptors, barriers, the pipeline's length
-constexpr double kLatency = 1.2e-6;      // of memory under load
-constexpr double kCopy = 60e-9;          // one bulk copy after the other of a CTA
+constexpr double kStartDirect = 2.4e-6;  // launch, first loads, sum over warps, store
+constexpr double kStartRing = 3.1e-6;    // and descriptors, barriers, the pipeline's length
+constexpr double kLatency = 0.64e-6;     // of memory under load
+constexpr double kCopy = 43e-9;          // one bulk copy after the other of a CTA
 // Bytes a clock that one SM gets of L2: activations that many CTAs read at once come cheaper.
-constexpr double kL2BytesDirect = 26;
-constexpr double kL2BytesRing = 43;
+constexpr double kL2BytesDirect = 47;
+constexpr double kL2BytesRing = 54;
 // Weights and activations share the way from L2, which shows where they are nearly equal.
-constexpr double kSharpness = 8;
+constexpr double kSharpness = 2.5;
 
 double soft_maximum(double a, double b) {
   const double larger = std::max(a, b);
@@ -27,7 +27,7 @@ double soft_maximum(double a, double b) {
 // Cluster barrier and the way through another CTA's shared memory.
 double split_seconds(const StreamWork& w) {
   if (w.split == 1) return 0;
-  return w.ring ? 0.1e-6 + 0.05e-6 * w.split : 0.3e-6 + 0.1e-6 * w.split;
+  return w.ring ? 0.1e-6 + 0.22e-6 * w.split : 0.3e-6 + 0.155e-6 * w.split;
 }
 
 // CTAs that find no place at first: the last of them run when few others do, with fewer bytes in

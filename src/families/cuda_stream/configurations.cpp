@@ -69,10 +69,11 @@ struct DirectShape {
 };
 
 // By rows of activations, for 16-bit types; what measurement on an H200 left of a wider search.
-constexpr std::array kDirect8 = {DirectShape{16, 8, 4, 2}, DirectShape{16, 16, 2, 2},
-                                 DirectShape{16, 8, 2, 4}, DirectShape{16, 16, 4, 1},
-                                 DirectShape{16, 4, 4, 4}, DirectShape{32, 8, 4, 2}};
-constexpr std::array kDirect16 = {DirectShape{16, 8, 4, 2}, DirectShape{16, 8, 2, 3},
+constexpr std::array kDirect8 = {DirectShape{16, 8, 4, 2},  DirectShape{16, 16, 2, 2},
+                                 DirectShape{16, 8, 2, 4},  DirectShape{16, 16, 4, 1},
+                                 DirectShape{32, 16, 2, 1}, DirectShape{32, 8, 4, 2},
+                                 DirectShape{32, 8, 2, 3}};
+constexpr std::array kDirect16 = {DirectShape{16, 8, 4, 2}, DirectShape{16, 16, 4, 1},
                                   DirectShape{16, 16, 2, 1}, DirectShape{32, 8, 2, 2}};
 constexpr std::array kDirect32 = {DirectShape{16, 8, 2, 2}, DirectShape{32, 8, 1, 2},
                                   DirectShape{32, 8, 2, 1}};
@@ -143,9 +144,8 @@ void add_ring(std::vector<Configuration>& found, const Problem& p, const CudaPro
                     .ctas = ctas,
                     .swap = swap};
           s.ring_kb = std::min(most_ring_kb(s, gpu), 208) / 8 * 8;
-          // Small stages cost their barriers, and two rings a multiprocessor pay where both are
-          // deep enough.
-          if (rows * blocks < 128 || (ctas == 2 && rows * blocks > 256)) continue;
+          // Two rings a multiprocessor pay where both are deep enough.
+          if (ctas == 2 && rows * blocks > 256) continue;
           const RingPlan plan = plan_ring(s, p, slots_of(s, gpu));
           if (plan.rows == 0 || plan.rows <= rows - 64 || plan.stages < 3) continue;
           const std::int64_t stages_of_k = tiles_of(p.k * size_bytes(p.a.type), 128LL * blocks);

@@ -18,7 +18,7 @@ using namespace cuda_stream;
 class CudaStream final : public CudaFamily {
  public:
   std::string_view name() const override { return "cuda_stream"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
 
   std::optional<std::string> refuse(const Problem& problem, const Device& device) const override {
     if (device.profile().cuda.sm < 80) {

@@ -28,7 +28,7 @@ struct Setting {
   bool swap = false;  // the weights are A, and D is computed transposed
 
   int consumers() const { return rows / 64; }
-  int threads() const { return path == Path::direct ? 32 * warps : 128 * consumers() + 32; }
+  int threads() const { return path == Path::direct ? 32 * warps : 128 * consumers() + 64; }
 };
 
 inline constexpr std::array<std::string_view, 9> kParameters = {
