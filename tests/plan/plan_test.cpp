@@ -58,6 +58,17 @@ TEST(Plan, TakesTheCallersWorkspace) {
   EXPECT_EQ(refused_argument(plan, fixture.operands(), small), "workspace.bytes");
 }
 
+TEST(Operands, KeepTheirPromiseWhenTransposed) {
+  const int a = 0;
+  const int b = 0;
+  const Operands given{.a = &a, .b = &b, .early = Early::b};
+  EXPECT_EQ(given.transposed().a, &b);
+  EXPECT_EQ(given.transposed().b, &a);
+  EXPECT_EQ(given.transposed().early, Early::a);
+  EXPECT_EQ(given.transposed().transposed().early, Early::b);
+  EXPECT_EQ(Operands{}.transposed().early, Early::none);
+}
+
 TEST(Plan, NamesTheOperandThatIsWrong) {
   std::vector<float> a(64);
   std::vector<float> b(64);
