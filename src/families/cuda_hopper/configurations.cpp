@@ -39,12 +39,19 @@ struct Cluster {
 };
 constexpr std::array kClusters = {Cluster{1, 1}, Cluster{2, 1}, Cluster{1, 2}};
 
+// Accumulators that leave enough registers where threads load, as compile tests show.
+int most_accumulators(const Setting& s, const View& view) {
+  const bool both = view.load_a != Load::bulk && view.load_b != Load::bulk;
+  if (both && (view.problem.c || s.split > 1)) return 64;
+  return both || view.problem.c || s.split > 1 ? 96 : 128;
+}
+
 // Two warpgroups of loading threads leave consumers 176 registers, and ptxas 128 for an
 // instruction: no more than 192 columns. They serve their own CTA only.
 bool loads(const Setting& s, const View& view) {
-  if (!view.threads_load()) return true;
-  return !s.ping_pong && s.cluster_m * s.cluster_n == 1 && s.consumers() <= 2 && s.tile_n <= 192 &&
-         s.accumulators() <= (s.split > 1 || view.problem.c ? 96 : 128);
+  return !view.threads_load() ||
+         (!s.ping_pong && s.cluster_m * s.cluster_n == 1 && s.consumers() <= 2 && s.tile_n <= 192 &&
+          s.accumulators() <= most_accumulators(s, view));
 }
 
 // Shares of a tile are whole swizzle atoms, and boxes of an M- or N-major operand are 64 wide.
