@@ -180,7 +180,12 @@ const void* CpuTestbed::fill(const Operand& operand, std::int64_t rows, std::int
 }
 
 const void* CpuTestbed::fill_packed_b(const std::vector<std::byte>& period) {
-  std::byte* to = place(storage_bytes(problem_, problem_.b, problem_.k, problem_.n), 0, problem_.b);
+  const std::int64_t bytes = storage_bytes(problem_, problem_.b, problem_.k, problem_.n);
+  std::byte* to = place(bytes, 0, problem_.b);
+  if (operands_.size() > 1) {  // packing takes far longer than copying
+    std::memcpy(to, operands_.front().b, static_cast<std::size_t>(bytes));
+    return to;
+  }
   if (problem_.weight) {
     pack_weights(test_weight(problem_), to);
     return to;
