@@ -102,6 +102,12 @@ Json json_of(const Row& row) {
   return json;
 }
 
+// "bf16", "bf16 x nf4:g64:bf16".
+std::string type_text(const Problem& problem) {
+  const std::string type(name(problem.a.type));
+  return problem.weight ? type + " x " + key(*problem.weight) : type;
+}
+
 std::vector<std::string> cells_of(const Row& row) {
   const Problem& problem = row.entry.problem;
   std::vector<std::string> cells = {row.entry.model,
@@ -110,7 +116,7 @@ std::vector<std::string> cells_of(const Row& row) {
                                     std::to_string(problem.m),
                                     std::to_string(problem.n),
                                     std::to_string(problem.k),
-                                    std::string(name(problem.a.type))};
+                                    type_text(problem)};
   if (!row.failure.empty()) {
     cells.insert(cells.end(), {"none", "-", "-", "-", "-", row.failure});
     return cells;

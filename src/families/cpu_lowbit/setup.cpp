@@ -18,8 +18,8 @@ bool looked_up(const Problem& problem) {
          format.codes != Codes::learned_per_row && aligned;
 }
 
-// Seconds that a core takes for a code: to decode it, and for each row of A. Measured on an Emerald
-// Rapids core at 2.6 GHz and taken to scale with its clock.
+// Seconds that a core takes for a code: to decode it, and for each row of A. Of the lookups as
+// measured on an Emerald Rapids core (docs/performance/cpu_lowbit.md); of the decoders an estimate.
 struct CodeCost {
   double decode;
   double row;
@@ -28,13 +28,13 @@ struct CodeCost {
 CodeCost code_cost(const Setup& setup, const CpuProfile& cpu) {
   switch (setup.isa) {
     case Isa::avx512_bf16:
-      return {0.05e-9, 2.5 / std::max(cpu.bf16_flops, cpu.f32_flops)};
+      return {0.03e-9, 2.8 / cpu.bf16_flops};
     case Isa::avx512:
-      return {0.05e-9, 2.5 / cpu.f32_flops};
+      return {0.02e-9, 3.8 / cpu.f32_flops};
     case Isa::avx2:
-      return {2e-9, 4 / cpu.f32_flops};
+      return {3e-9, 4 / cpu.f32_flops};
     case Isa::scalar:
-      return {2e-9, 16 / cpu.f32_flops};
+      return {3e-9, 16 / cpu.f32_flops};
   }
   return {};
 }

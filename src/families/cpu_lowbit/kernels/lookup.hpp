@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include <immintrin.h>
@@ -30,6 +31,20 @@ constexpr std::int64_t kDepth = 16;
 // Scales of a row of tiles over kDepth tiles, of groups of 16 and more; a vector is read past the
 // end.
 constexpr std::int64_t kScales = kDepth * 4 * kTile + 16;
+
+// Of the scales of one byte.
+inline const float* byte_scales(ScaleType type) {
+  const auto all = [](ScaleType of) {
+    std::array<float, 256> values;
+    for (std::uint32_t bits = 0; bits < 256; ++bits) {
+      values[bits] = static_cast<float>(formats::scale_value(of, bits));
+    }
+    return values;
+  };
+  static const std::array<float, 256> e8m0 = all(ScaleType::e8m0);
+  static const std::array<float, 256> e4m3 = all(ScaleType::e4m3);
+  return type == ScaleType::e8m0 ? e8m0.data() : e4m3.data();
+}
 
 inline void to_float(ScaleType type, const std::byte* from, std::int64_t count, float* to) {
   switch (type) {
@@ -50,26 +65,28 @@ inline void to_float(ScaleType type, const std::byte* from, std::int64_t count, 
       }
       return;
     case ScaleType::e8m0:
-    case ScaleType::e4m3:
-      for (std::int64_t i = 0; i < count; ++i) {
-        to[i] = static_cast<float>(formats::scale_value(type, static_cast<std::uint32_t>(from[i])));
-      }
+    case ScaleType::e4m3: {
+      const float* values = byte_scales(type);
+      for (std::int64_t i = 0; i < count; ++i) to[i] = values[static_cast<std::size_t>(from[i])];
       return;
+    }
   }
 }
 
 // The scales of tiles [first, last) of a row of tiles, from that of the group of the first tile on.
 struct TileScales {
   alignas(64) std::array<float, kScales> values;
-  std::int64_t columns = 0;   // of a group
+  int shift = 0;              // 2^shift columns make a group; a whole row where it is large
   std::int64_t together = 1;  // groups of a tile
   std::int64_t begin = 0;     // the first group
 
   void load(const Weight& weight, std::int64_t tile_row, std::int64_t first, std::int64_t last) {
-    columns = formats::group_columns(weight.format, weight.k);
+    constexpr int kWholeRow = 62;
+    const std::int32_t group = weight.format.group;
+    shift = group > 0 ? std::countr_zero(static_cast<std::uint32_t>(group)) : kWholeRow;
     together = formats::groups_together(weight.format, weight.k);
-    begin = first * kTile / columns;
-    const std::int64_t end = std::min((last * kTile - 1) / columns + 1, weight.layout.groups);
+    begin = first * kTile >> shift;
+    const std::int64_t end = std::min(((last * kTile - 1) >> shift) + 1, weight.layout.groups);
     const int size = formats::size_bytes(weight.format.scale);
     const std::int64_t from = (tile_row * weight.layout.groups + begin) * kTile;
     to_float(weight.format.scale, weight.data + weight.layout.scales + from * size,
@@ -78,7 +95,7 @@ struct TileScales {
 
   // Of rows n and n + 8 (the pair) over a tile: [group][n, n + 8].
   const float* of(std::int64_t tile, std::int64_t pair) const {
-    const std::int64_t group = tile * kTile / columns - begin;
+    const std::int64_t group = (tile * kTile >> shift) - begin;
     return values.data() + 2 * (group * 32 + pair * together);
   }
 };
@@ -116,6 +133,8 @@ void pass(const Task& task, const Isa& isa, const TileScales& scales, std::int64
     }
   }
   for (std::int64_t tile = first; tile < last; ++tile) {
+    // Unrolled, or the sums would live in memory.
+#pragma GCC unroll 8
     for (int pair = 0; pair < kPairs; ++pair) {
       const __m512i codes = _mm512_loadu_si512(tiles + tile * 2048 + pair * 64);
       const auto low_entries = isa.entries(codes, 0);
@@ -131,6 +150,7 @@ void pass(const Task& task, const Isa& isa, const TileScales& scales, std::int64
         low_scale = _mm512_set1_ps(scale[0]);
         high_scale = _mm512_set1_ps(scale[1]);
       }
+#pragma GCC unroll 8
       for (int row = 0; row < kRows; ++row) {
         const std::byte* a = task.a + row * task.row_bytes + tile * Isa::kTileBytes;
         low[row][pair] = _mm512_fmadd_ps(isa.dot(low_entries, a), low_scale, low[row][pair]);
