@@ -14,6 +14,8 @@ constexpr std::array<std::string_view, 9> kNames = {"isa", "path", "rows",    "p
 
 // Bytes of fp32 that a block of so many elements holds.
 constexpr std::int64_t kUnit = 4;
+// All of K, up to here: configurations hold 32-bit numbers, and K may be 2^40.
+constexpr std::int64_t kDeepest = std::int64_t{1} << 24;
 
 std::string_view isa_name(Isa isa) {
   return kernels(isa) ? kernels(isa)->name : "absent";
@@ -39,7 +41,7 @@ std::vector<int> depths(const Problem& problem, const CpuProfile& cpu, int rows,
     const std::int64_t blocks = std::max<std::int64_t>(1, (k + depth / 2) / depth);
     result.insert(multiple((k + blocks - 1) / blocks, kDotPadding));
   }
-  if (problem.m <= rows) result.insert(multiple(k, kDotPadding));
+  if (problem.m <= rows) result.insert(multiple(std::min(k, kDeepest), kDotPadding));
   return {result.begin(), result.end()};
 }
 

@@ -277,6 +277,22 @@ TEST(CpuPacked, SkinnyAndDeep) {
   }
 }
 
+// Sizes that no 32-bit number of a configuration holds; nothing runs.
+TEST(CpuPacked, DepthsOfAnySizeHaveBlocks) {
+  for (const DataType type : {DataType::f32, DataType::bf16}) {
+    for (const int log_k : {31, 32, 40}) {
+      for (const std::int64_t m : {1, 64}) {
+        const Problem problem = Problem::mm(m, 1, std::int64_t{1} << log_k, type);
+        for (const auto& configuration : family().configurations(problem, devices()[0])) {
+          const auto setup = cpu_packed::decode(configuration);
+          if (setup.path == cpu_packed::Path::dot) continue;
+          ASSERT_GT(setup.kc, 0) << family().configuration_name(configuration);
+        }
+      }
+    }
+  }
+}
+
 struct AlignedBytes {
   explicit AlignedBytes(std::size_t bytes)
       : size((bytes + 63) / 64 * 64),
