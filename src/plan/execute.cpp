@@ -1,5 +1,6 @@
 #include "plan/execute.hpp"
 
+#include "plan/pack.hpp"
 #include "problem/extent.hpp"
 #include <gemwright/errors.hpp>
 
@@ -54,6 +55,15 @@ void check_apart(const char* name, const Extent& input, const Extent& output) {
                         "memory of its own (only C may be D, in the same type and strides)");
 }
 
+Extent weight_extent(const Problem& p, const void* pointer) {
+  if (!p.b.packed) return extent(pointer, p.b, p.k, p.n, p.batch);
+  const auto begin = reinterpret_cast<std::intptr_t>(pointer);
+  return {.begin = begin,
+          .end = begin + static_cast<std::intptr_t>(packed_bytes(p)),
+          .pitch = 0,
+          .width = 0};
+}
+
 Extent bias_extent(const Problem& p, const void* pointer) {
   const Operand vector{.type = p.bias_type, .row_stride = 0, .col_stride = 1};
   return extent(pointer, vector, 1, p.bias == Bias::per_row ? p.m : p.n, 1);
@@ -76,7 +86,7 @@ void check_operands(const Problem& p, const Operands& operands) {
     check_pointer("a", operands.a, p.a.alignment);
     check_pointer("b", operands.b, p.b.packed ? 64 : p.b.alignment);
     check_apart("A", extent(operands.a, p.a, p.m, p.k, p.batch), d);
-    if (!p.b.packed) check_apart("B", extent(operands.b, p.b, p.k, p.n, p.batch), d);
+    check_apart("B", weight_extent(p, operands.b), d);
   }
   if (p.c && p.beta != 0) {
     check_pointer("c", operands.c, p.c->alignment);

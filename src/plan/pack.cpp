@@ -1,5 +1,7 @@
 // Weights packed once for every kernel: the layout is that of
 // families/cpu_packed/kernels/table.hpp.
+#include "plan/pack.hpp"
+
 #include "families/cpu_packed/geometry.hpp"
 #include "families/cpu_packed/setup.hpp"
 #include "formats/packed_layout.hpp"
@@ -37,13 +39,17 @@ const KernelTable& best_kernels() {
 
 }  // namespace
 
-std::size_t packed_weights_bytes(const Problem& problem) {
-  problem.check();
+std::size_t packed_bytes(const Problem& problem) {
   if (problem.weight) {
     return static_cast<std::size_t>(
         formats::packed_layout(*problem.weight, problem.n, problem.k).bytes);
   }
   return static_cast<std::size_t>(ceil_div(problem.n, kPanel) * panel_bytes(problem));
+}
+
+std::size_t packed_weights_bytes(const Problem& problem) {
+  problem.check();
+  return packed_bytes(problem);
 }
 
 void pack_weights(const Problem& problem, const void* b, void* out) {
@@ -60,7 +66,7 @@ void pack_weights(const Problem& problem, const void* b, void* out) {
     throw InvalidArgument("problem.b.batch_stride", std::to_string(problem.b.batch_stride),
                           "0: packed weights are one matrix, shared by the whole batch");
   }
-  if (packed_weights_bytes(problem) == 0) return;
+  if (packed_bytes(problem) == 0) return;
   if (b == nullptr) throw InvalidArgument("b", "null", "a pointer to the weights");
   if (reinterpret_cast<std::uintptr_t>(out) % 64 != 0 || out == nullptr) {
     throw InvalidArgument("out", fmt::format("{}", out), "a multiple of 64 bytes, not null");

@@ -2,8 +2,10 @@
 #include "store/database.hpp"
 #include "support/cases.hpp"
 
+#include <array>
 #include <atomic>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
@@ -105,6 +107,19 @@ TEST(Plan, ColumnSlicesOfOneBufferMayMeetButNotOverlap) {
             "");
   EXPECT_EQ(refused_argument(plan, {.a = buffer.data(), .b = b.data(), .d = buffer.data() + 4}),
             "operands.d");
+}
+
+TEST(Plan, PackedWeightsAreNotWrittenOver) {
+  Problem problem = Problem::linear(4, 33, 17, DataType::f32);
+  problem.b.packed = true;
+  const Plan plan = planner().plan(problem, untuned());
+  const std::size_t bytes = packed_weights_bytes(problem);
+  alignas(64) static std::array<std::byte, 1 << 14> memory{};
+  alignas(64) static std::array<float, 256> a{};
+  ASSERT_LE(bytes + 4 * 33 * sizeof(float), memory.size());
+  EXPECT_THROW(plan.run({.a = a.data(), .b = memory.data(), .d = memory.data() + bytes - 64}),
+               InvalidArgument);
+  plan.run({.a = a.data(), .b = memory.data(), .d = memory.data() + bytes});
 }
 
 TEST(Plan, OutputMayBeCOnlyPlaceForPlace) {
