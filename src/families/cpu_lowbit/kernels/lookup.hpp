@@ -136,7 +136,11 @@ void pass(const Task& task, const Isa& isa, const TileScales& scales, std::int64
     // Unrolled, or the sums would live in memory.
 #pragma GCC unroll 8
     for (int pair = 0; pair < kPairs; ++pair) {
-      const __m512i codes = _mm512_loadu_si512(tiles + tile * 2048 + pair * 64);
+      const std::byte* line = tiles + tile * 2048 + pair * 64;
+      const __m512i codes = _mm512_loadu_si512(line);
+      // The same line of the tiles after these: 32 KiB ahead, past the end of what is prefetched
+      // alone.
+      _mm_prefetch(reinterpret_cast<const char*>(line + kDepth * 2048), _MM_HINT_T0);
       const auto low_entries = isa.entries(codes, 0);
       const auto high_entries = isa.entries(codes, 1);
       const float* scale = scales.of(tile, pair_begin + pair);
