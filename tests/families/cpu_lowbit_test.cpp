@@ -59,6 +59,39 @@ TEST(LowBit, TakesStridesBatchesAndManyRows) {
   }
 }
 
+// What summation_order promises: a row's bits are the same alone and among others.
+TEST(LowBit, ARowDoesNotDependOnTheOthers) {
+  constexpr std::int64_t kRows = 13;
+  for (const char* format : {"nf4:g64:bf16", "nvfp4", "int4z:g32:f16"}) {
+    Problem problem =
+        Problem::linear(kRows, 100, 1000, DataType::bf16, parse_weight_format(format));
+    problem.d.type = DataType::f32;
+    const CodedWeight weight = tune::test_weight(problem);
+    auto memory = test::host_memory();
+    void* packed = memory->allocate(packed_weights_bytes(problem));
+    pack_weights(weight, packed);
+    std::vector<std::uint16_t> a(kRows * 1000);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      a[i] = static_cast<std::uint16_t>(0x3F00 + i * 37 % 256);
+    }
+    for (const Configuration& configuration : family().configurations(problem, Device::cpu())) {
+      EXPECT_NE(family().summation_order(problem, configuration), "");
+      const auto kernel = family().build(problem, Device::cpu(), configuration);
+      std::vector<std::byte> workspace(kernel->workspace_bytes(problem));
+      std::vector<float> all(kRows * 100);
+      kernel->run(problem, {.a = a.data(), .b = packed, .d = all.data()}, workspace.data(), {});
+      Problem one = problem;
+      one.m = 1;
+      for (std::size_t row = 0; row < kRows; ++row) {
+        std::vector<float> alone(100);
+        kernel->run(one, {.a = a.data() + row * 1000, .b = packed, .d = alone.data()},
+                    workspace.data(), {});
+        EXPECT_EQ(std::memcmp(alone.data(), all.data() + row * 100, 400), 0) << format << row;
+      }
+    }
+  }
+}
+
 TEST(LowBit, RefusesAWeightPackedForSomethingElse) {
   const Problem problem =
       Problem::linear(1, 64, 64, DataType::f32, parse_weight_format("nf4:g64:f32"));

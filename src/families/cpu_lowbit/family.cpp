@@ -35,6 +35,12 @@ class LowBit final : public Family {
     return result;
   }
 
+  // Rows of A share the decoded weight and nothing else; threads share out columns.
+  std::string_view summation_order(const Problem& /*problem*/,
+                                   const Configuration& configuration) const override {
+    return summation_name(decode(configuration).isa);
+  }
+
   void estimate(const Problem& problem, const Device& device,
                 std::span<const Configuration> configurations,
                 std::span<Estimate> estimates) const override {

@@ -61,6 +61,12 @@ std::string setup_name(const Setup& setup) {
   return fmt::format("{}_t{}", kIsaNames.at(static_cast<std::size_t>(setup.isa)), setup.threads);
 }
 
+std::string_view summation_name(Isa isa) {
+  constexpr std::array<std::string_view, 4> kOrders{"lowbit_scalar", "lowbit_avx2", "lowbit_avx512",
+                                                    "lowbit_avx512_bf16"};
+  return kOrders.at(static_cast<std::size_t>(isa));
+}
+
 const KernelTable* kernels(Isa isa, const Problem& problem, const CpuFeatures& features) {
   switch (isa) {
     case Isa::scalar:

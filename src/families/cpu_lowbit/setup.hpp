@@ -28,6 +28,9 @@ Configuration encode(const Setup& setup);
 /// "avx512_bf16_t4".
 std::string setup_name(const Setup& setup);
 
+/// Names the order in which an instruction set's kernels sum over K.
+std::string_view summation_name(Isa isa);
+
 /// Kernels of an instruction set that the CPU has and that take the problem; else null.
 const KernelTable* kernels(Isa isa, const Problem& problem, const CpuFeatures& features);
 
