@@ -212,7 +212,10 @@ class HopperKernel final : public Kernel {
       shape.grid = {count(across) * shape.cluster[0], count(down), count(params.gemm.batch)};
       return;
     }
-    const int clusters = setting_.split > 1 || params.tiles < clusters_ ? params.tiles : clusters_;
+    // Streamed tiles are shares of all clusters, however few tiles there are.
+    const bool a_tile_each =
+        params.streamed == 0 && (setting_.split > 1 || params.tiles < clusters_);
+    const int clusters = a_tile_each ? params.tiles : clusters_;
     params.step = clusters;
     shape.grid[0] = count(clusters) * shape.cluster[0];
   }
