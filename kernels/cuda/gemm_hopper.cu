@@ -44,6 +44,8 @@ constexpr int kBufferBytes = kStore == kStoreDirect ? 0 : kBuffers * kChunkBytes
 // Ids of barriers: 1 + w is for the threads of consumer w; with ping-pong, kTurn + w opens the ring
 // to consumer w.
 constexpr int kTurn = 8;
+// Roles meet here from different places of the text: not the barrier of __syncthreads.
+constexpr int kStarted = 15;
 static_assert(kRowsEach % 64 == 0 && kColumnsEach % 16 == 0);
 static_assert(!kPingPong || kConsumers == 2, "consumers take turns");
 static_assert(!kThreadsLoad || (kClusterM * kClusterN == 1 && kConsumers <= 2),
@@ -232,7 +234,7 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
     if constexpr (kMulticast) {
       cluster_wait();
     } else {
-      named_barrier(0, kThreads);
+      named_barrier(kStarted, kThreads);
     }
     wait_for_previous_kernel();
     launch_next_kernel();
