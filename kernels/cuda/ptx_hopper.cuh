@@ -131,6 +131,18 @@ __device__ __forceinline__ void copy_in_multicast(void* to, const TensorMap* map
       : "memory");
 }
 
+/// `bytes` of contiguous memory, a multiple of 16 as are both addresses; they complete on
+/// `barrier`.
+__device__ __forceinline__ void copy_line(unsigned to, const void* from, int bytes,
+                                          Barrier* barrier, unsigned long long policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+      "[%1], "
+      "%2, [%3], %4;" ::"r"(to),
+      "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
+      : "memory");
+}
+
 /// Brings a box into L2 only. Safe before griddepcontrol.wait: L2 is where writers meet.
 __device__ __forceinline__ void prefetch_box(const TensorMap* map, int x, int y, int z) {
   asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(map),

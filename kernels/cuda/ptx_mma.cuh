@@ -66,4 +66,21 @@ __device__ __forceinline__ void multiply(float (&acc)[4], unsigned a0, unsigned 
   }
 }
 
+/// As multiply, with nothing to add to (16-bit types).
+template <int kType>
+__device__ __forceinline__ void multiply_first(float (&acc)[4], const unsigned (&a)[4], unsigned b0,
+                                               unsigned b1) {
+  if constexpr (kType == kF16) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%10, %10, %10, %10};"
+        : "=f"(acc[0]), "=f"(acc[1]), "=f"(acc[2]), "=f"(acc[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0F));
+  } else {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%10, %10, %10, %10};"
+        : "=f"(acc[0]), "=f"(acc[1]), "=f"(acc[2]), "=f"(acc[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "f"(0.0F));
+  }
+}
+
 }  // namespace gemwright_device

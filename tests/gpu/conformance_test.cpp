@@ -36,6 +36,7 @@ std::vector<Subject> subjects() {
 // All of the type; f32 also with inputs that may be rounded to tf32, which other kernels take.
 std::vector<Case> cases_of(DataType type) {
   std::vector<Case> cases = all_cases(type);
+  for (Case& low_bit : low_bit_cases(type)) cases.push_back(std::move(low_bit));
   if (type != DataType::f32) return cases;
   for (Case rounded : all_cases(type)) {
     rounded.name += " tf32";

@@ -35,6 +35,7 @@ std::int64_t other_stride(const Input& x) {
 }  // namespace
 
 std::optional<std::string> refuse_sizes(const Problem& problem) {
+  if (problem.weight) return "B is a low-bit weight, and this kernel takes plain ones";
   if (problem.b.packed) {
     return "B is packed for CPU kernels; give the plain weight to a GPU";
   }

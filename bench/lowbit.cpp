@@ -1,0 +1,238 @@
+// Low-bit weights on a GPU: own kernels beside the vendor library's bf16 product of the same shape,
+// cold weights, graph replay, interleaved rounds in one process, no kernel overlapping its
+// neighbour.
+//
+// For every shape and format: the best own kernel, the vendor's first choice and its best of 8, and
+// the roofline floor of the low-bit problem. Then geometric means for each M and format.
+#include "cli/text.hpp"
+#include "model/rank.hpp"
+#include "support/options.hpp"
+#include "support/shapes.hpp"
+#include "tune/build.hpp"
+#include "tune/measure.hpp"
+#include "tune/validate.hpp"
+#include <gemwright/errors.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace gemwright::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Arguments {
+  Options options{.device = "cuda"};
+  std::vector<std::string> models = {"llama-3.1-8b", "llama-3.3-70b", "flux.1-dev"};
+  std::vector<std::int64_t> m = {1, 4, 16, 32, 64, 128, 512, 4096};
+  std::vector<std::string> formats = {"nf4", "int4", "mxfp4", "nvfp4"};
+  int own = 12;
+  double seconds = 540;
+};
+
+std::vector<Shape> shapes(const Arguments& arguments) {
+  std::vector<Shape> list;
+  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  const auto add = [&](const Shape& shape) {
+    if (seen.emplace(shape.n, shape.k).second) list.push_back(shape);
+  };
+  for (const std::string& model : arguments.models) {
+    for (const Shape& shape : shapes_of(model)) add(shape);
+  }
+  add({"square", "3072", 3072, 3072});
+  add({"square", "4096", 4096, 4096});
+  return list;
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool never() {
+  return false;
+}
+
+// Kernels of one problem, each with its own repetitions over the testbed's rotating weights.
+class Side {
+ public:
+  Side(const Problem& problem, const Device& device)
+      : problem_(problem), device_(device), testbed_(tune::make_testbed(problem, device)) {}
+
+  // Builds and checks; what fails is said and left out.
+  void add(const std::vector<Candidate>& candidates) {
+    std::vector<const Candidate*> pointers;
+    for (const Candidate& candidate : candidates) pointers.push_back(&candidate);
+    const auto built = tune::build_all(problem_, device_, pointers);
+    const tune::Reference reference(problem_,
+                                    static_cast<int>(std::thread::hardware_concurrency()));
+    const auto checked = tune::make_testbed(problem_, device_, {.copies = 1});
+    for (std::size_t i = 0; i < built.size(); ++i) {
+      const std::string label =
+          candidates[i].family->configuration_name(candidates[i].configuration);
+      std::string fault = built[i].failure;
+      if (built[i].kernel) fault = validate(*built[i].kernel, problem_, *checked, reference);
+      if (!fault.empty()) {
+        fmt::print("dropped {}: {}\n", label, fault);
+        continue;
+      }
+      kernels_.push_back({built[i].kernel, label, nullptr, 1});
+    }
+  }
+
+  std::size_t size() const { return kernels_.size(); }
+  const std::string& label(std::size_t i) const { return kernels_[i].label; }
+
+  // Seconds of the sample; the first also finds out how many runs make one.
+  tune::SampleTime sample(std::size_t i) {
+    constexpr double kSampleSeconds = 0.0015;
+    constexpr int kProbe = 8;
+    const auto start = Clock::now();
+    Timed& timed = kernels_[i];
+    if (!timed.rotation) {
+      const double probe = testbed_->rotation(timed.kernel, kProbe)->seconds() / kProbe;
+      timed.runs = std::clamp(static_cast<int>(std::ceil(kSampleSeconds / probe)), 1, 512);
+      timed.rotation = testbed_->rotation(timed.kernel, timed.runs);
+    }
+    const double us = timed.rotation->seconds() * 1e6 / timed.runs;
+    return {us, seconds_since(start)};
+  }
+
+ private:
+  struct Timed {
+    std::shared_ptr<const Kernel> kernel;
+    std::string label;
+    std::unique_ptr<tune::Rotation> rotation;
+    int runs;
+  };
+
+  Problem problem_;
+  Device device_;
+  std::unique_ptr<tune::Testbed> testbed_;
+  std::vector<Timed> kernels_;
+};
+
+std::vector<Candidate> own_candidates(const Problem& problem, const Device& device, int count) {
+  std::vector<Refusal> refusals;
+  auto candidates = model::prune(model::rank(problem, device, refusals), count);
+  if (candidates.empty()) throw Unsupported("no family takes " + key(problem));
+  return candidates;
+}
+
+std::vector<Candidate> vendor_candidates(const Problem& problem, const Device& device) {
+  constexpr std::size_t kMost = 8;
+  const Family& vendor = *families::find("cuda_vendor");
+  std::vector<Candidate> candidates;
+  for (const Configuration& configuration : vendor.configurations(problem, device)) {
+    if (candidates.size() == kMost) break;
+    candidates.push_back({&vendor, configuration, {}});
+  }
+  return candidates;
+}
+
+Row race(const Problem& low, const Problem& dense, const Device& device, int own) {
+  Side coded(low, device);
+  Side plain(dense, device);
+  coded.add(own_candidates(low, device, own));
+  plain.add(vendor_candidates(dense, device));
+  std::vector<tune::Contender> contenders(coded.size() + plain.size());
+  if (plain.size() > 0) contenders[coded.size()].always_final = true;
+  tune::run_rounds(
+      contenders,
+      [&](std::size_t i) {
+        return std::optional(i < coded.size() ? coded.sample(i) : plain.sample(i - coded.size()));
+      },
+      tune::policy_of(device.kind()), never);
+
+  Row row = Row::of(low);
+  row.format = key(*low.weight);
+  double best_own = 0;
+  double best_vendor = 0;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    const double us = tune::median(contenders[i]);
+    double& least = i < coded.size() ? best_own : best_vendor;
+    if (us <= 0 || (least > 0 && us >= least)) continue;
+    least = us;
+    if (i < coded.size()) row.kernel = coded.label(i);
+  }
+  if (best_own > 0) row.us.emplace_back("own", best_own);
+  if (plain.size() > 0) {
+    row.us.emplace_back("vendor_first", tune::median(contenders[coded.size()]));
+    row.us.emplace_back("vendor_best", best_vendor);
+  }
+  row.us.emplace_back("floor", model::floor_us(low, device));
+  return row;
+}
+
+void print_means(const Report& report, const Arguments& arguments) {
+  cli::Table table({"format", "M", "first / own", "best / own", "floor / own"});
+  for (const std::string& format : arguments.formats) {
+    const std::string name = key(parse_weight_format(format));
+    for (const std::int64_t m : arguments.m) {
+      const auto here = [&](const Row& row) { return row.m == m && row.format == name; };
+      const auto mean = [&](const char* over) {
+        return fmt::format("{:.3f}", report.geometric_mean(over, "own", here));
+      };
+      table.add(
+          {name, std::to_string(m), mean("vendor_first"), mean("vendor_best"), mean("floor")});
+    }
+  }
+  fmt::print("\nGeometric means\n");
+  table.print(std::cout);
+}
+
+int run(const Arguments& arguments) {
+  const Device device = Device::parse(arguments.options.device);
+  Report report("lowbit", device);
+  const auto start = Clock::now();
+  for (const Shape& shape : shapes(arguments)) {
+    for (const std::int64_t m : arguments.m) {
+      for (const std::string& format : arguments.formats) {
+        if (seconds_since(start) > arguments.seconds) {
+          fmt::print("time is up: the rest is not measured\n");
+          print_means(report, arguments);
+          finish(report, arguments.options);
+          return 0;
+        }
+        const auto layer = [&](auto... weight) {
+          return canonical(Problem::linear(m, shape.n, shape.k, DataType::bf16, weight...)).problem;
+        };
+        Row row = race(layer(parse_weight_format(format)), layer(), device, arguments.own);
+        row.model = shape.model;
+        row.role = shape.role;
+        report.add(std::move(row));
+        report.sample_clock();
+      }
+    }
+  }
+  print_means(report, arguments);
+  finish(report, arguments.options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace gemwright::bench
+
+int main(int argc, char** argv) {
+  gemwright::bench::Arguments arguments;
+  CLI::App app("Own low-bit GEMM kernels beside the vendor library's bf16, on a GPU");
+  arguments.options.add_to(app);
+  app.add_option("--models", arguments.models)->delimiter(',')->capture_default_str();
+  app.add_option("--m", arguments.m, "values of M")->delimiter(',')->capture_default_str();
+  app.add_option("--formats", arguments.formats)->delimiter(',')->capture_default_str();
+  app.add_option("--own", arguments.own, "own candidates a shape, the best predicted; 0: all")
+      ->capture_default_str();
+  app.add_option("--seconds", arguments.seconds, "stop after that")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return gemwright::bench::run(arguments);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_lowbit: {}\n", error.what());
+    return 1;
+  }
+}

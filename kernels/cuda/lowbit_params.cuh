@@ -1,0 +1,31 @@
+// What the low-bit kernels are given beside the dense ones' parameters. Read by host and device.
+#pragma once
+
+#include "params.cuh"
+
+namespace gemwright_device {
+
+/// A packed weight (docs/formats.md): pointers to its sections.
+struct LowbitWeight {
+  const void* codes;
+  const void* scales;
+  const void* zeros;
+  const float* table;         // null where codes are computed
+  const float* global_scale;  // null where there is none
+  const int* order;           // of the columns; null where they stand as in W
+  int blocks;                 // of 64 columns
+  int sets;                   // of scales that stand together, in a row
+};
+
+struct LowbitParams {
+  GemmParams gemm;
+  LowbitWeight weight;
+  int tiles;   // of 16 weight rows
+  int share;   // tiles of a cluster
+  int passes;  // in which a cluster takes them
+  int slots;   // of the ring of activations
+  int early;   // the weight is not written by the kernel before this one
+  int padding;
+};
+
+}  // namespace gemwright_device

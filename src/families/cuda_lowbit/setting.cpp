@@ -1,0 +1,85 @@
+#include "families/cuda_lowbit/setting.hpp"
+
+#include "device/profile.hpp"
+#include "families/cuda_common/layout.hpp"
+#include "families/cuda_lowbit/weight.hpp"
+#include "formats/packed_layout.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gemwright::cuda_lowbit {
+namespace {
+
+using cuda_layout::tiles_of;
+
+// See kernels/cuda/gemm_lowbit.cu.
+constexpr int kTableBytes = 64 << 10;
+constexpr int kSumBytes = 32 << 10;  // where there is no table
+constexpr int kBarrierBytes = 2048;
+constexpr int kMaxSlots = 32;
+constexpr int kReserved = 1024;  // that the driver takes of each CTA
+
+// Scales and zero points of 16 rows that are copied with a block of 64 columns.
+int scale_bytes(const Problem& p) {
+  const WeightFormat& format = *p.weight;
+  const auto together = static_cast<int>(formats::groups_together(format, p.k));
+  const int zero = format.zero == Zero::integer ? 1 : 0;
+  return 16 * together * (formats::size_bytes(format.scale) + zero);
+}
+
+}  // namespace
+
+Setting setting_of(const Configuration& configuration) {
+  const auto& v = configuration.values;
+  return {.warps_k = v[0],
+          .warps_n = v[1],
+          .tiles = v[2],
+          .stages = v[3],
+          .cols = v[4],
+          .split = v[5],
+          .ctas = v[6]};
+}
+
+Configuration configuration_of(const Setting& s) {
+  Configuration configuration;
+  configuration.values = {s.warps_k, s.warps_n, s.tiles, s.stages, s.cols, s.split, s.ctas};
+  return configuration;
+}
+
+std::string name_of(const Setting& s) {
+  return fmt::format("lowbit_{}x{}_t{}_s{}_n{}_k{}_c{}", s.warps_k, s.warps_n, s.tiles, s.stages,
+                     s.cols, s.split, s.ctas);
+}
+
+Dealt deal(const Setting& s, const Problem& p, const CudaProfile& gpu, int clusters) {
+  Dealt dealt;
+  dealt.tiles = static_cast<int>(tiles_of(p.n, 16));
+  dealt.share = static_cast<int>(tiles_of(dealt.tiles, std::max(1, clusters)));
+  dealt.passes = static_cast<int>(tiles_of(dealt.share, s.warps_n * s.tiles));
+  dealt.clusters = static_cast<int>(tiles_of(dealt.tiles, dealt.share));
+  const std::int64_t steps = tiles_of(tiles_of(tiles_of(p.k, 64), s.split), s.warps_k);
+  const int slot = s.cols * (s.warps_k * 128 + 16);
+  const int exchanged = s.split == 1 ? 0 : 2 * s.split * s.warps_n * s.tiles * 64 * s.cols;
+  const int ring = s.warps_k * s.warps_n * s.stages * s.tiles * (512 + scale_bytes(p));
+  const int table = looks_up(*p.weight) ? kTableBytes : kSumBytes;
+  const int fixed = table + kBarrierBytes + exchanged + ring;
+  const int room = std::min(static_cast<int>(gpu.shared_per_sm) / s.ctas - kReserved,
+                            static_cast<int>(gpu.shared_per_block)) -
+                   fixed;
+  const auto most = static_cast<int>(std::clamp<std::int64_t>(steps, 1, kMaxSlots));
+  dealt.slots = std::clamp(room / slot, 0, most);
+  // A ring that goes round is filled one slot behind.
+  if (dealt.slots < std::min<std::int64_t>(steps, 3)) dealt.slots = 0;
+  dealt.shared_bytes = static_cast<std::size_t>(fixed + dealt.slots * slot);
+  return dealt;
+}
+
+int resident_clusters(const Setting& s, const CudaProfile& gpu) {
+  // Clusters of 4 and more leave some SMs of a GPC unused: 116 to 120 of 132 on an H200.
+  const int sms = s.split > 2 ? gpu.multiprocessors * 10 / 11 : gpu.multiprocessors;
+  return std::max(1, sms * s.ctas / s.split);
+}
+
+}  // namespace gemwright::cuda_lowbit

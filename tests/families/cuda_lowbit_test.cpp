@@ -1,0 +1,94 @@
+// The low-bit family without a GPU: what it takes, and what it lists.
+#include "compile/compiler.hpp"
+#include "device/profile.hpp"
+#include "families/cuda_family.hpp"
+#include "families/cuda_lowbit/setting.hpp"
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace gemwright {
+namespace {
+
+const CudaFamily& family() {
+  return dynamic_cast<const CudaFamily&>(*families::find("cuda_lowbit"));
+}
+
+Device h200() {
+  return Device::parse("h200");
+}
+
+Problem layer(std::int64_t m, std::string_view format, std::int64_t k = 4096) {
+  return canonical(Problem::linear(m, 4096, k, DataType::bf16, parse_weight_format(format)))
+      .problem;
+}
+
+std::string refusal(const Problem& problem) {
+  return family().refuse(problem, h200()).value_or("");
+}
+
+TEST(CudaLowbit, RefusesWithReasons) {
+  EXPECT_EQ(refusal(layer(1, "nf4")), "");
+  EXPECT_EQ(refusal(layer(1, "nf4:flat64:f32")), "");
+  EXPECT_NE(refusal(layer(1, "nf4:flat64:f32", 100)).find("across rows"), std::string::npos);
+  EXPECT_NE(refusal(layer(1, "rowlut4:g64:bf16")).find("codebook of its own"), std::string::npos);
+  EXPECT_NE(refusal(layer(1, "int4r:g64:bf16")).find("real"), std::string::npos);
+  EXPECT_NE(refusal(Problem::linear(4, 64, 64, DataType::bf16)).find("no low-bit"),
+            std::string::npos);
+  Problem exact = layer(1, "nf4");
+  exact.b.type = DataType::f32;
+  EXPECT_NE(refusal(exact).find("codebook"), std::string::npos);
+  EXPECT_NE(family().refuse(layer(1, "nf4"), Device::parse("a100")).value_or("").find("sm_80"),
+            std::string::npos);
+}
+
+TEST(CudaLowbit, ListsUniqueSettingsThatFit) {
+  for (const std::string_view format : {"nf4", "nvfp4", "int4z:g16:f32"}) {
+    for (const std::int64_t m : {1, 16, 64}) {
+      const Problem problem = layer(m, format);
+      const auto list = family().configurations(problem, h200());
+      EXPECT_GE(list.size(), 2U) << format << m;
+      std::set<std::string> names;
+      for (const Configuration& configuration : list) {
+        EXPECT_TRUE(names.insert(family().configuration_name(configuration)).second);
+        const auto setting = cuda_lowbit::setting_of(configuration);
+        EXPECT_EQ(cuda_lowbit::configuration_of(setting), configuration);
+        EXPECT_LE(setting.threads() * setting.ctas, 2048);
+      }
+    }
+  }
+}
+
+TEST(CudaLowbit, SharesCoverTheWeightOnce) {
+  for (const std::int64_t n : {1, 16, 1000, 57344}) {
+    const Problem problem =
+        canonical(Problem::linear(4, n, 1024, DataType::bf16, parse_weight_format("nf4"))).problem;
+    for (const Configuration& configuration : family().configurations(problem, h200())) {
+      const auto setting = cuda_lowbit::setting_of(configuration);
+      const auto dealt =
+          cuda_lowbit::deal(setting, problem, h200().profile().cuda,
+                            cuda_lowbit::resident_clusters(setting, h200().profile().cuda));
+      EXPECT_GE(dealt.clusters * dealt.share, dealt.tiles);
+      EXPECT_LT((dealt.clusters - 1) * dealt.share, dealt.tiles);
+      EXPECT_GE(dealt.passes * setting.warps_n * setting.tiles, dealt.share);
+    }
+  }
+}
+
+// A few of every kind: each takes about a second.
+TEST(CudaLowbit, CompilesWithoutSpills) {
+  for (const auto& [m, format] :
+       {std::pair(1, "nf4"), std::pair(16, "nvfp4"), std::pair(40, "int4z:g128:f16")}) {
+    const Problem problem = layer(m, format);
+    const auto list = family().configurations(problem, h200());
+    const auto compiled = compile::compile(family().source(problem, h200(), list[list.size() / 2]));
+    EXPECT_EQ(compiled.report.spill_bytes, 0) << m << " " << format;
+    EXPECT_EQ(compiled.report.log.find("C75"), std::string::npos) << compiled.report.log;
+  }
+}
+
+}  // namespace
+}  // namespace gemwright

@@ -1,0 +1,117 @@
+// cuda_lowbit: every configuration on sizes that end inside tiles, steps,
+// passes and groups, and on every kind of code, scale and zero point.
+#include "gpu/device_memory.hpp"
+#include "support/build_ahead.hpp"
+#include "support/gemm_case.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gemwright::test {
+namespace {
+
+class CudaLowbit : public GpuTest {
+ protected:
+  static const CudaFamily& family() {
+    return dynamic_cast<const CudaFamily&>(*families::find("cuda_lowbit"));
+  }
+
+  static Problem layer(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view format,
+                       DataType type = DataType::bf16) {
+    return Problem::linear(m, n, k, type, parse_weight_format(format));
+  }
+
+  // Every `stride`th configuration.
+  void check_all(const std::vector<Problem>& problems, std::size_t stride = 1) {
+    const Device device = Device::cuda(0);
+    std::vector<std::pair<Problem, Configuration>> checks;
+    std::vector<compile::Source> sources;
+    std::size_t turn = 0;
+    for (const Problem& problem : problems) {
+      const Problem form = canonical(problem).problem;
+      ASSERT_FALSE(family().refuse(form, device)) << *family().refuse(form, device);
+      for (const auto& configuration : family().configurations(form, device)) {
+        if (turn++ % stride != 0) continue;
+        checks.emplace_back(problem, configuration);
+        sources.push_back(family().source(form, device, configuration));
+      }
+    }
+    build_ahead(sources);
+    for (const auto& [problem, configuration] : checks) {
+      memory_.clear();
+      const std::string name = key(problem) + " " + family().configuration_name(configuration);
+      EXPECT_EQ(
+          check(family(), device, configuration, {name, problem, Fill::normal, false}, memory_),
+          "");
+    }
+  }
+
+  DeviceMemory memory_;
+};
+
+TEST_F(CudaLowbit, EveryConfigurationAtAwkwardSizes) {
+  std::vector<Problem> problems;
+  for (const std::int64_t m : {1, 13, 40, 300}) {
+    // More tiles than one pass takes; K that ends inside a step, a block; fewer rows than a tile.
+    problems.push_back(layer(m, 17000, 136, "nf4"));
+    problems.push_back(layer(m, 72, 1000, "nf4"));
+    problems.push_back(layer(m, 1048, 6144, "nf4"));
+    problems.push_back(layer(m, 8, 8, "nf4"));
+  }
+  check_all(problems, 9);
+}
+
+TEST_F(CudaLowbit, EveryFormat) {
+  std::vector<Problem> problems;
+  for (const std::string_view format :
+       {"int4", "int4z", "int4:g32:f32", "int4z:g16:f16", "int4:row:f32", "int4:tensor:f16",
+        "int4:g256:bf16", "mxfp4", "nvfp4", "e2m1:g128:e8m0", "fp4", "bnb-nf4", "lut4",
+        "int4z:g128:f16:order"}) {
+    for (const DataType type : {DataType::bf16, DataType::f16}) {
+      problems.push_back(layer(7, 328, 1088, format, type));
+      problems.push_back(layer(30, 328, 1088, format, type));
+    }
+  }
+  check_all(problems, 41);
+}
+
+// What bulk copies cannot take of A.
+TEST_F(CudaLowbit, AnyStridesOfA) {
+  std::vector<Problem> problems;
+  Problem odd = layer(5, 130, 333, "nf4");
+  odd.a.alignment = 2;
+  problems.push_back(odd);
+  Problem transposed = layer(11, 130, 320, "mxfp4");
+  std::swap(transposed.a.row_stride, transposed.a.col_stride);
+  transposed.a.col_stride = 11;
+  problems.push_back(transposed);
+  check_all(problems, 15);
+}
+
+TEST_F(CudaLowbit, SameBitsEveryRun) {
+  const Device device = Device::cuda(0);
+  const Problem problem = layer(9, 4096, 4096, "nf4");
+  const Problem form = canonical(problem).problem;
+  Fixture fixture({"bits", problem, Fill::normal, false}, memory_);
+  const auto configurations = family().configurations(form, device);
+  for (std::size_t at = 0; at < configurations.size(); at += 9) {
+    const Configuration& configuration = configurations[at];
+    const auto kernel = family().build(form, device, configuration);
+    const Workspace workspace = make_workspace(memory_, kernel->workspace_bytes(form));
+    std::vector<std::byte> first;
+    for (int i = 0; i < 4; ++i) {
+      fixture.reset();
+      kernel->run(form, fixture.operands(), workspace.data, memory_.stream());
+      auto bits = fixture.output();
+      if (i == 0)
+        first = std::move(bits);
+      else
+        ASSERT_EQ(bits, first) << family().configuration_name(configuration);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gemwright::test
