@@ -113,7 +113,11 @@ class VendorKernel final : public Kernel {
     const cuda::CurrentContext current(ordinal);
     algorithm_ =
         offered != list.end() ? offered->algorithm : rebuild(matmul_, configuration, handle_);
-    const auto bytes = matmul_.workspace_bytes(handle_, algorithm_);
+    if (problem.bias != Bias::none) {
+      const auto any = unaligned(problem).heuristics(handle_, 1);
+      if (!any.empty()) for_unaligned_bias_ = any.front().algo;
+    }
+    const auto bytes = needed(problem);
     if (!bytes) throw DeviceError("cuBLASLt no longer takes this algorithm for the problem");
     workspace_bytes_ = *bytes;
   }
@@ -135,16 +139,33 @@ class VendorKernel final : public Kernel {
     void* scratch = workspace == nullptr
                         ? nullptr
                         : static_cast<char*>(workspace) + gemwright_device::kCounterBytes;
+    const bool aligned =
+        reinterpret_cast<std::uintptr_t>(operands.bias) % cuda_vendor::kBiasAlignment == 0;
+    const auto& algorithm = aligned || !for_unaligned_bias_ ? algorithm_ : *for_unaligned_bias_;
     if (problem == problem_) {
-      matmul_.run(handle_, algorithm_, operands, scratch, workspace_bytes_, stream);
+      matmul_.run(handle_, algorithm, operands, scratch, workspace_bytes_, stream);
     } else {
-      const Matmul matmul(problem);
-      const auto bytes = matmul.workspace_bytes(handle_, algorithm_).value_or(0);
-      matmul.run(handle_, algorithm_, operands, scratch, bytes, stream);
+      Matmul(problem).run(handle_, algorithm, operands, scratch, needed(problem).value_or(0),
+                          stream);
     }
   }
 
  private:
+  // With a bias that is aligned to its type only.
+  static Matmul unaligned(const Problem& problem) {
+    return Matmul(problem, static_cast<std::uintptr_t>(size_bytes(problem.bias_type)));
+  }
+
+  // Workspace for either alignment of the bias; nothing when an algorithm does not take the
+  // problem.
+  std::optional<std::size_t> needed(const Problem& problem) const {
+    const auto bytes = Matmul(problem).workspace_bytes(handle_, algorithm_);
+    if (!bytes || problem.bias == Bias::none || !for_unaligned_bias_) return bytes;
+    const auto other = unaligned(problem).workspace_bytes(handle_, *for_unaligned_bias_);
+    if (!other) return std::nullopt;
+    return std::max(*bytes, *other);
+  }
+
   // Of a problem that is taken; nothing for others.
   std::optional<std::size_t> workspace(const Problem& problem) const {
     if (problem == problem_) return workspace_bytes_;
@@ -153,7 +174,7 @@ class VendorKernel final : public Kernel {
                             problem.allow_tf32 == problem_.allow_tf32;
     if (!same_types || cuda_vendor::refuse(problem)) return std::nullopt;
     const cuda::CurrentContext current(ordinal_);
-    return Matmul(problem).workspace_bytes(handle_, algorithm_);
+    return needed(problem);
   }
 
   Problem problem_;
@@ -163,6 +184,7 @@ class VendorKernel final : public Kernel {
   CUcontext context_;
   const cuda::Driver& driver_;
   cublasLtMatmulAlgo_t algorithm_{};
+  std::optional<cublasLtMatmulAlgo_t> for_unaligned_bias_;
   std::size_t workspace_bytes_ = 0;
 };
 

@@ -114,7 +114,7 @@ std::optional<std::string> refuse(const Problem& p) {
   return std::nullopt;
 }
 
-Matmul::Matmul(const Problem& problem)
+Matmul::Matmul(const Problem& problem, std::uintptr_t bias_alignment)
     : problem_(problem),
       compute_type_(problem.a.type == DataType::f32 && problem.allow_tf32
                         ? CUBLAS_COMPUTE_32F_FAST_TF32
@@ -130,9 +130,8 @@ Matmul::Matmul(const Problem& problem)
   set(desc_, CUBLASLT_MATMUL_DESC_TRANSB, operation(problem.a, problem.m, problem.k));
   if (problem.bias != Bias::none) {
     set(desc_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    // Stands for the pointers of the runs, of which only the type's alignment is promised.
-    set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-        reinterpret_cast<const void*>(static_cast<std::uintptr_t>(size_bytes(problem.bias_type))));
+    // Stands for the pointers of the runs.
+    set(desc_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(bias_alignment));
   }
   set_layout(a_, problem.a, problem.m, problem.k);
   set_layout(b_, problem.b, problem.k, problem.n);

@@ -6,6 +6,7 @@
 #include <gemwright/problem.hpp>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ namespace gemwright::cuda_vendor {
 
 /// Scratch memory that algorithms are offered.
 inline constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+
+/// Alignment of a bias that usual algorithms count on. A problem promises that of its type only.
+inline constexpr std::uintptr_t kBiasAlignment = 16;
 
 /// Room for an opaque descriptor of the library that runs, whose size may differ from the header's.
 using Opaque = std::array<std::uint64_t, 64>;
@@ -37,7 +41,9 @@ std::optional<std::string> refuse(const Problem& problem);
 /// it computes is D' = B' * A'. Plain data: copied to a stack where a run has to change one.
 class Matmul {
  public:
-  explicit Matmul(const Problem& problem);
+  /// The bias of the runs is at multiples of `bias_alignment`: at less than kBiasAlignment the
+  /// library takes slow kernels only.
+  explicit Matmul(const Problem& problem, std::uintptr_t bias_alignment = kBiasAlignment);
 
   /// The first `count` heuristics, best first, with no more than kWorkspaceBytes each and without
   /// reductions in a type narrower than fp32. Needs the device's primary context current.
