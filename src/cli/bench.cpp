@@ -27,22 +27,36 @@ std::string kernel_of(const Candidate& candidate) {
                      candidate.family->configuration_name(candidate.configuration));
 }
 
-bool matches(const Candidate& candidate, const std::vector<std::string>& kernels) {
-  if (kernels.empty()) return true;
-  return std::any_of(kernels.begin(), kernels.end(), [&](const std::string& kernel) {
-    return kernel == candidate.family->name() || kernel == kernel_of(candidate);
-  });
+bool matches(const Candidate& candidate, const std::string& kernel) {
+  return kernel == candidate.family->name() || kernel == kernel_of(candidate);
+}
+
+// The first of the names that no candidate has; else empty.
+std::string unknown(const std::vector<Candidate>& candidates,
+                    const std::vector<std::string>& kernels) {
+  for (const auto& kernel : kernels) {
+    if (std::none_of(candidates.begin(), candidates.end(),
+                     [&](const Candidate& c) { return matches(c, kernel); })) {
+      return kernel;
+    }
+  }
+  return {};
 }
 
 std::vector<Candidate> candidates_of(const Problem& problem, const Device& device,
                                      const std::vector<std::string>& kernels) {
   std::vector<Refusal> refusals;
   auto candidates = model::rank(problem, device, refusals);
-  std::erase_if(candidates, [&](const Candidate& c) { return !matches(c, kernels); });
-  if (!candidates.empty()) return candidates;
-  std::string text = kernels.empty()
-                         ? "no kernel takes " + key(problem)
-                         : kernels[0] + " is not among the candidates of " + key(problem);
+  const std::string missing = unknown(candidates, kernels);
+  if (missing.empty() && !candidates.empty()) {
+    std::erase_if(candidates, [&](const Candidate& c) {
+      return !kernels.empty() && std::none_of(kernels.begin(), kernels.end(),
+                                              [&](const auto& name) { return matches(c, name); });
+    });
+    return candidates;
+  }
+  std::string text = missing.empty() ? "no kernel takes " + key(problem)
+                                     : missing + " is not among the candidates of " + key(problem);
   for (const auto& refusal : refusals) {
     text += fmt::format("\n{}: {}", refusal.family, refusal.reason);
   }
@@ -118,8 +132,8 @@ int run_bench(Context& context, const Options& options) {
     request.cancelled = [&context] { return context.interrupted.load(); };
     tune::Result result;
     {
-      const std::string what =
-          fmt::format("[{}/{}] {} M={}", ++begun, entries.size(), entry.role, problem.m);
+      const std::string what = fmt::format("[{}/{}] {}M={}", ++begun, entries.size(),
+                                           entry.role.empty() ? "" : entry.role + " ", problem.m);
       ProgressLine line(context);
       request.progress = [&](int done, int total, const std::string& text) {
         line.show(fmt::format("{}  {}/{} {}", what, done, total, text));

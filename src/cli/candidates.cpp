@@ -4,6 +4,7 @@
 #include "cli/text.hpp"
 #include <gemwright/planner.hpp>
 
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -32,15 +33,24 @@ void print(Context& context, const lists::Entry& entry, const CandidateList& lis
                              entry.role.empty() ? "" : entry.role + ": ", key(entry.problem),
                              time_text(list.floor_us), list.candidates.size());
   Table table({"", "kernel", "predicted", "of floor", "bound"});
+  // The vendor's are shown whatever their place.
+  std::vector<CandidateReport> ranked = list.candidates;
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.predicted_us < b.predicted_us; });
   int rank = 0;
-  for (const auto& candidate : list.candidates) {
-    if (top > 0 && rank >= top && !candidate.vendor) continue;
-    table.add({std::to_string(++rank), candidate.family + "/" + candidate.configuration,
+  int left_out = 0;
+  for (const auto& candidate : ranked) {
+    if (++rank > top && top > 0 && !candidate.vendor) {
+      ++left_out;
+      continue;
+    }
+    table.add({std::to_string(rank), candidate.family + "/" + candidate.configuration,
                time_text(candidate.predicted_us),
                percent_text(list.floor_us, candidate.predicted_us),
                std::string(name(candidate.bound))});
   }
   table.print(context.out);
+  if (left_out > 0) context.out << fmt::format("   and {} more (--top 0: all)\n", left_out);
   for (const auto& refusal : list.refusals) {
     context.out << fmt::format("refused  {}: {}\n", refusal.family, refusal.reason);
   }

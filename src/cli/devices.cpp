@@ -99,7 +99,7 @@ Examples:
   gemwright devices --calibrate --json)");
   const auto output = std::make_shared<OutputOptions>();
   const auto calibrate = std::make_shared<bool>(false);
-  output->add_to(*command);
+  output->add_to(*command, "all of this machine");
   command->add_flag("--calibrate", *calibrate, "measure the rates again");
   command->callback([&context, output, calibrate] {
     context.action = [&context, output, calibrate] {

@@ -119,10 +119,11 @@ void print_why(std::ostream& out, const Explanation& explanation) {
   }
   if (!explanation.note.empty()) out << "note     " << explanation.note << '\n';
   if (const auto* next = second(explanation)) {
-    out << fmt::format(
-        "margin   {:.1f} % over {}; noise {:.1f} %{}\n", 100 * explanation.margin, kernel_of(*next),
-        100 * explanation.noise,
-        explanation.margin < explanation.noise ? ", so that the earlier choice stays" : "");
+    out << fmt::format("margin   {:.1f} % over {}; noise {:.1f} %{}\n", 100 * explanation.margin,
+                       kernel_of(*next), 100 * explanation.noise,
+                       explanation.margin < explanation.noise
+                           ? ", so that the earlier answer, else the model's order, decides"
+                           : "");
   }
 }
 

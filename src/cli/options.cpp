@@ -30,6 +30,16 @@ auto parsed(const std::filesystem::path& path, const Parse& parse) {
   }
 }
 
+// What `parse` makes of an option's text; the option is named in its errors.
+template <typename Parse>
+auto option(const char* name, const std::string& given, const Parse& parse) {
+  try {
+    return parse(given);
+  } catch (const InvalidArgument& error) {
+    throw error.within(name);
+  }
+}
+
 // A folder is made for a new store, but not a path of them: that would be a slip of the pen.
 void check_place(const std::filesystem::path& path) {
   namespace fs = std::filesystem;
@@ -54,6 +64,26 @@ bool has_role(const lists::Entry& entry, const std::vector<std::string>& only) {
   return std::any_of(only.begin(), only.end(), [&](const std::string& role) {
     return roles.find(", " + role + ",") != std::string::npos;
   });
+}
+
+// An option that the source of problems does not read is refused, not passed over.
+void check_read(const ProblemOptions& options, const std::string& source) {
+  const auto read_by = [&](const char* name, bool given, const std::vector<std::string>& those) {
+    if (!given || std::find(those.begin(), those.end(), source) != those.end()) return;
+    std::string allowed;
+    for (const auto& other : those) allowed += (allowed.empty() ? "with " : " or ") + other;
+    throw InvalidArgument(name, "with " + source, allowed);
+  };
+  const std::string sizes = "--n and --k";
+  const std::vector<std::string> all_but_keys = {"--config", "--safetensors", "--list", sizes};
+  read_by("--m", !options.m.empty(), all_but_keys);
+  read_by("--dtype", !options.type.empty(), all_but_keys);
+  read_by("--batch", options.batch != 1, {"--config", sizes});
+  read_by("--layout", options.layout != "linear", {sizes});
+  read_by("--bias", options.bias != "none", {sizes});
+  read_by("--tp", options.tensor_parallel != 1, {"--config"});
+  read_by("--fused", options.fused, {"--config"});
+  read_by("--unfused", options.unfused, {"--config"});
 }
 
 std::string all_roles(const std::vector<lists::Entry>& entries) {
@@ -92,16 +122,17 @@ lists::Entry by_sizes(const ProblemOptions& options, std::int64_t m, DataType ty
 
 }  // namespace
 
-void OutputOptions::add_to(CLI::App& app) {
-  app.add_option("--device", device_name,
-                 "cpu, cpu:THREADS, cuda, cuda:ORDINAL or a known GPU's name; default: the first "
-                 "GPU, else the CPU")
+void OutputOptions::add_to(CLI::App& app, const std::string& otherwise) {
+  app.add_option(
+         "--device", device_name,
+         "cpu, cpu:THREADS, cuda, cuda:ORDINAL or a known GPU's name; default: " + otherwise)
       ->type_name("DEVICE");
   app.add_flag("--json", json, "JSON instead of text");
 }
 
 Device OutputOptions::device() const {
-  return device_name.empty() ? Device::all().front() : Device::parse(device_name);
+  if (device_name.empty()) return Device::all().front();
+  return option("--device", device_name, [](const auto& given) { return Device::parse(given); });
 }
 
 void StoreOptions::add_to(CLI::App& app) {
@@ -127,6 +158,13 @@ Store StoreOptions::store() const {
   return Store::open(path.empty() ? store::user_path() : path, shipped);
 }
 
+Store StoreOptions::existing() const {
+  if (!path.empty() && !std::filesystem::exists(path)) {
+    throw InvalidArgument("--store", path.string(), "a file that is there");
+  }
+  return store();
+}
+
 void ProblemOptions::add_to(CLI::App& app) {
   auto size = CLI::Validator(CLI::Range(std::int64_t{0}, kLargestSize));
   size.description("");
@@ -137,7 +175,9 @@ void ProblemOptions::add_to(CLI::App& app) {
   app.add_option("--safetensors", safetensors, "a .safetensors file, its index, or a folder")
       ->type_name("PATH")
       ->group(group);
-  app.add_option("--list", list, "CSV or JSON with columns m, n, k, dtype, ...")
+  app.add_option(
+         "--list", list,
+         "CSV or JSON with columns n, k and, where they differ, m, dtype, ... (docs/cli.md)")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--problem", key, "a problem's key, as printed with --json")
@@ -150,7 +190,7 @@ void ProblemOptions::add_to(CLI::App& app) {
   app.add_option("--k", k, "inner size")->check(size)->type_name("SIZE")->group(group);
 
   group = "Which of them";
-  app.add_option("--m", m, "rows (tokens); several: 1,16,512; default 1")
+  app.add_option("--m", m, "rows (tokens); several: 1,16,512; default: the list's, else 1")
       ->delimiter(',')
       ->check(size)
       ->type_name("SIZE")
@@ -174,12 +214,14 @@ void ProblemOptions::add_to(CLI::App& app) {
                  "the weights in a low-bit format: nf4, int4, mxfp4, ... (docs/formats.md)")
       ->group(group);
   app.add_flag("--tf32", tf32, "fp32 inputs may be rounded to tf32")->group(group);
-  app.add_option("--tp", tensor_parallel, "tensor-parallel degree, of --config")
+  app.add_option("--tp", tensor_parallel, "with --config: tensor-parallel degree")
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N")
       ->group(group);
-  app.add_flag("--fused", fused, "qkv and gate+up as one product (the default)")->group(group);
-  app.add_flag("--unfused", unfused, "q, k, v, gate and up apart; with --fused both")->group(group);
+  app.add_flag("--fused", fused, "with --config: qkv and gate+up as one product (the default)")
+      ->group(group);
+  app.add_flag("--unfused", unfused, "with --config: q, k, v, gate and up apart; with --fused both")
+      ->group(group);
   app.add_option("--only", only, "roles to keep: qkv, o, gate+up, down, \"lm head\", ...")
       ->type_name("ROLE")
       ->delimiter(',')
@@ -196,9 +238,15 @@ lists::Selection ProblemOptions::select() const {
   }
   if (sizes && (n < 0 || k < 0)) throw InvalidArgument(n < 0 ? "--n" : "--k", "nothing", "a size");
 
+  check_read(*this, !config.empty()        ? "--config"
+                    : !safetensors.empty() ? "--safetensors"
+                    : !list.empty()        ? "--list"
+                    : !key.empty()         ? "--problem"
+                                           : "--n and --k");
+
   lists::Options options;
   if (!m.empty()) options.m = m;
-  if (!type.empty()) options.type = parse_data_type(type);
+  if (!type.empty()) options.type = option("--dtype", type, parse_data_type);
   options.fused = fused || !unfused;
   options.unfused = unfused;
   options.tensor_parallel = tensor_parallel;
@@ -215,7 +263,7 @@ lists::Selection ProblemOptions::select() const {
   } else if (!list.empty()) {
     all = parsed(list, [&](const std::string& text) { return lists::from_table(text, options); });
   } else if (!key.empty()) {
-    all = {{"", "", parse_problem(key), 0}};
+    all = {{"", "", option("--problem", key, parse_problem), 0}};
     all[0].problem.check();
   } else {
     for (const auto rows : options.m) {

@@ -18,7 +18,8 @@ struct OutputOptions {
   std::string device_name;
   bool json = false;
 
-  void add_to(CLI::App& app);
+  /// `otherwise`: what a command without --device is about.
+  void add_to(CLI::App& app, const std::string& otherwise = "the first GPU, else the CPU");
   /// The device named, else the first of this machine: a GPU where there is one.
   Device device() const;
   /// As device(); throws Unsupported for one that is only described, with what works for it.
@@ -34,6 +35,8 @@ struct StoreOptions {
   /// The store named, else the user's. Throws InvalidArgument when the folder of the one named is
   /// neither there nor one that could be made in a folder that is, or no shipped one is there.
   Store store() const;
+  /// As store(), for a command that only reads or removes: the one named has to be there.
+  Store existing() const;
 };
 
 /// Where problems come from, and which of them.

@@ -73,7 +73,7 @@ void print_records(std::ostream& out, const std::vector<store::Record>& records)
 }
 
 int run_list(Context& context, const Options& options) {
-  const Store handle = options.store.store();
+  const Store handle = options.store.existing();
   auto& database = handle.database();
   if (options.failures) return print_failures(context, database, options);
   const std::string device = options.device_key();
@@ -94,7 +94,7 @@ int run_list(Context& context, const Options& options) {
 }
 
 int run_export(Context& context, const Options& options) {
-  const Store handle = options.store.store();
+  const Store handle = options.store.existing();
   const std::string text = store::export_json(handle.database(), options.device_key());
   if (options.file.empty() || options.file == "-") {
     context.out << text;
@@ -148,7 +148,7 @@ int run_remove(Context& context, const Options& options) {
   }
   std::string problem = options.problem;
   if (!problem.empty()) problem = key(canonical(parse_problem(problem)).problem);
-  const Store handle = options.store.store();
+  const Store handle = options.store.existing();
   const int removed = handle.database().remove(problem, device);
   if (options.output.json) {
     context.out << document(Json{{"removed", removed}});
@@ -180,7 +180,7 @@ Examples:
   const auto add = [&](const char* name, const char* description,
                        int (*run)(Context&, const Options&)) {
     CLI::App* part = command->add_subcommand(name, description);
-    options->output.add_to(*part);
+    options->output.add_to(*part, "all devices");
     options->store.add_to(*part);
     part->callback([&context, options, run] {
       context.action = [&context, options, run] { return run(context, *options); };

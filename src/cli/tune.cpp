@@ -68,8 +68,9 @@ std::vector<Row> tune_all(const Context& context, const Planner& planner,
     PlanOptions plan_options = options.plan;
     plan_options.mode = options.model_only ? Mode::model : Mode::tune;
     plan_options.cancelled = [&context] { return context.interrupted.load(); };
-    const std::string what = fmt::format("[{}/{}] {} M={}", rows.size() + 1, entries.size(),
-                                         entry.role, entry.problem.m);
+    const std::string what =
+        fmt::format("[{}/{}] {}M={}", rows.size() + 1, entries.size(),
+                    entry.role.empty() ? "" : entry.role + " ", entry.problem.m);
     line.show(what);
     plan_options.progress = [&](int done, int total, const std::string& text) {
       line.show(fmt::format("{}  {}/{} {}", what, done, total, text));

@@ -36,6 +36,9 @@ TEST_F(Command, WrongUsageIsSaidInOneLine) {
   EXPECT_EQ(run({"tune", "--n", "4", "--k", "3", "--dtype", "int3"}), kUsage);
   EXPECT_EQ(run({"tune", "--n", "4", "--k", "3", "--device", "abacus"}), kUsage);
   EXPECT_TRUE(failed_with("abacus"));
+  EXPECT_TRUE(failed_with("--device: ")) << err_;
+  EXPECT_EQ(run({"tune", "--problem", "m=1"}), kUsage);
+  EXPECT_TRUE(failed_with("--problem: ")) << err_;
   EXPECT_EQ(run({"tune", "--config", "/nonexistent"}), kUsage);
   EXPECT_TRUE(failed_with("/nonexistent"));
   EXPECT_EQ(run({"store"}), kUsage);
@@ -89,6 +92,21 @@ TEST_F(Command, TakesListsAndKeys) {
   std::ofstream(folder_ / "bad.csv") << "m,n,k\n2,8,x\n";
   EXPECT_EQ(run({"candidates", "--device", "cpu", "--list", folder_ / "bad.csv"}), kUsage);
   EXPECT_TRUE(failed_with("bad.csv: line 2: k"));
+}
+
+TEST_F(Command, AnOptionThatTheSourceDoesNotReadIsRefused) {
+  std::ofstream(folder_ / "list.csv") << "n,k\n8,8\n";
+  const std::vector<std::string> list = {"tune", "--model", "--list", folder_ / "list.csv"};
+  EXPECT_EQ(run(list), kDone) << err_;
+  for (const auto& [option, value] :
+       {std::pair{"--tp", "2"}, {"--layout", "mm"}, {"--bias", "row"}, {"--batch", "2"}}) {
+    auto arguments = list;
+    arguments.insert(arguments.end(), {option, value});
+    EXPECT_EQ(run(arguments), kUsage) << option;
+    EXPECT_TRUE(failed_with(std::string(option) + ": given with --list")) << err_;
+  }
+  EXPECT_EQ(run({"tune", "--unfused", "--n", "8", "--k", "8"}), kUsage);
+  EXPECT_TRUE(failed_with("--unfused: given with --n and --k; allowed: with --config")) << err_;
 }
 
 TEST_F(Command, ErrorsNameTheFile) {

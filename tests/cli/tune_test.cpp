@@ -108,7 +108,7 @@ TEST_F(Tune, BenchTimesNamedKernels) {
   EXPECT_EQ(run(arguments), kDone) << err_;
   ASSERT_EQ(json()[0]["kernels"].size(), 1U);
   EXPECT_GT(json()[0]["kernels"][0]["median_us"], 0.0);
-  arguments.back() = "no_such_kernel";
+  arguments.insert(arguments.end(), {"--kernel", "no_such_kernel"});
   EXPECT_EQ(run(arguments), kNothingFound);
   EXPECT_TRUE(failed_with("no_such_kernel"));
 }
@@ -132,6 +132,9 @@ TEST_F(Tune, StoresAreCarriedAsJson) {
   std::ofstream(folder_ / "bad.json") << "{\"gemwright_store\": 1,\n\"records\": [}";
   EXPECT_EQ(run({"store", "import", folder_ / "bad.json"}), kUsage);
   EXPECT_TRUE(failed_with("line 2"));
+  EXPECT_EQ(run({"store", "list", "--store", folder_ / "none.db"}), kUsage);
+  EXPECT_TRUE(failed_with("none.db")) << err_;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "none.db"));
   EXPECT_EQ(run({"store", "remove"}), kUsage);
   EXPECT_EQ(run({"store", "remove", "--all"}), kDone);
   EXPECT_TRUE(said("1 removed"));
