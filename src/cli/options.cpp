@@ -9,6 +9,8 @@
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
+#include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace gemwright::cli {
@@ -51,6 +53,18 @@ void check_place(const std::filesystem::path& path) {
   throw InvalidArgument("--store", path.string(),
                         "a file in a folder that is there, or whose last part is to be made; " +
                             missing.string() + " is no folder");
+}
+
+// What is no database would be moved aside as a corrupt store: a table named by mistake, say.
+void check_kind(const std::filesystem::path& path) {
+  constexpr std::string_view kMagic = "SQLite format 3";
+  if (!std::filesystem::is_regular_file(path) || std::filesystem::is_empty(path)) return;
+  std::string head(kMagic.size(), '\0');
+  std::ifstream(path, std::ios::binary)
+      .read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (head == kMagic) return;
+  throw InvalidArgument("--store", path.string() + ", which is no store",
+                        "a store, or a path where no file is");
 }
 
 // A config.json is called that everywhere: its folder names the model.
@@ -151,7 +165,10 @@ Device OutputOptions::present_device() const {
 
 Store StoreOptions::store() const {
   if (path.empty() && shipped.empty()) return Store::user();
-  if (!path.empty()) check_place(path);
+  if (!path.empty()) {
+    check_place(path);
+    check_kind(path);
+  }
   if (!shipped.empty() && !std::filesystem::exists(shipped)) {
     throw InvalidArgument("--shipped-store", shipped.string(), "a file that is there");
   }

@@ -33,7 +33,8 @@ struct StoreOptions {
 
   void add_to(CLI::App& app);
   /// The store named, else the user's. Throws InvalidArgument when the folder of the one named is
-  /// neither there nor one that could be made in a folder that is, or no shipped one is there.
+  /// neither there nor one that could be made in a folder that is, the file is of another kind, or
+  /// no shipped one is there.
   Store store() const;
   /// As store(), for a command that only reads or removes: the one named has to be there.
   Store existing() const;

@@ -142,6 +142,10 @@ TEST_F(Command, AStoreIsMadeInAFolderThatIsThereOrOneBelow) {
   EXPECT_EQ(with(folder_ / "no" / "such" / "store.db"), kUsage);
   EXPECT_TRUE(failed_with("no is no folder")) << err_;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
+  std::ofstream(folder_ / "list.csv") << "m,n,k\n1,8,8\n";
+  EXPECT_EQ(with(folder_ / "list.csv"), kUsage);
+  EXPECT_TRUE(failed_with("list.csv, which is no store")) << err_;
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "list.csv"), 12U);
   auto shipped = tune;
   shipped.back() = "--shipped-store";
   shipped.push_back(folder_ / "none.db");
