@@ -48,14 +48,15 @@ Explanation completed(const Plan& plan, const CandidateList& list) {
   return explanation;
 }
 
-// The best measured one that is not the chosen one; null when there is none.
+// The one with the best time that is not the chosen one, which the margin is over; null when there
+// is none.
 const CandidateReport* second(const Explanation& explanation) {
+  const CandidateReport* found = nullptr;
   for (const auto& candidate : explanation.candidates) {
-    if (candidate.median_us > 0 && kernel_of(candidate) != kernel_of(explanation.chosen)) {
-      return &candidate;
-    }
+    if (candidate.best_us <= 0 || kernel_of(candidate) == kernel_of(explanation.chosen)) continue;
+    if (found == nullptr || candidate.best_us < found->best_us) found = &candidate;
   }
-  return nullptr;
+  return found;
 }
 
 Json json_of(const lists::Entry& entry, const Explanation& explanation, const BuildReport& report) {
@@ -119,8 +120,8 @@ void print_why(std::ostream& out, const Explanation& explanation) {
   }
   if (!explanation.note.empty()) out << "note     " << explanation.note << '\n';
   if (const auto* next = second(explanation)) {
-    out << fmt::format("margin   {:.1f} % over {}; noise {:.1f} %{}\n", 100 * explanation.margin,
-                       kernel_of(*next), 100 * explanation.noise,
+    out << fmt::format("margin   {:.1f} % over {}, best times compared; noise {:.1f} %{}\n",
+                       100 * explanation.margin, kernel_of(*next), 100 * explanation.noise,
                        explanation.margin < explanation.noise
                            ? ", so that the earlier answer, else the model's order, decides"
                            : "");

@@ -88,7 +88,9 @@ int run_list(Context& context, const Options& options) {
     std::stable_sort(records.begin(), records.end(),
                      [](const auto& a, const auto& b) { return a.device < b.device; });
     print_records(context.out, records);
-    context.out << fmt::format("{} tuned problems in {}\n", records.size(), database.location());
+    const auto& shipped = options.store.shipped;
+    context.out << fmt::format("{} tuned problems in {}{}\n", records.size(), database.location(),
+                               shipped.empty() ? "" : " and " + shipped.string());
   }
   return kDone;
 }
