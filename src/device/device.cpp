@@ -16,9 +16,9 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view text) {
   std::string allowed = "cpu, cpu:THREADS, cuda, cuda:ORDINAL";
-  if (const auto slugs = cuda::known_slugs(); !slugs.empty()) {
-    allowed += fmt::format(", or one of {}", fmt::join(slugs, ", "));
-  }
+  const auto slugs = cuda::known_slugs();
+  allowed += slugs.empty() ? " (this build has no CUDA half, and knows no GPU by name)"
+                           : fmt::format(", or one of {}", fmt::join(slugs, ", "));
   throw InvalidArgument("device", std::string(text), allowed);
 }
 
