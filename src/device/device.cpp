@@ -35,7 +35,7 @@ std::optional<int> number_after_colon(std::string_view text) {
 
 // No thread at all is no CPU: only Device::cpu() reads 0 as every core.
 Device cpu_of(std::string_view text, std::optional<int> threads) {
-  const Device all = Device::cpu();
+  Device all = Device::cpu();
   if (!threads) return all;
   if (*threads < 1 || *threads > all.profile().cpu.cores) {
     throw InvalidArgument("device", std::string(text),

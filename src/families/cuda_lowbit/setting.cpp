@@ -72,7 +72,8 @@ Dealt deal(const Setting& s, const Problem& p, const CudaProfile& gpu, int clust
   dealt.slots = std::clamp(room / slot, 0, most);
   // A ring that goes round is filled one slot behind.
   if (dealt.slots < std::min<std::int64_t>(steps, 3)) dealt.slots = 0;
-  dealt.shared_bytes = static_cast<std::size_t>(fixed + dealt.slots * slot);
+  const int shared = fixed + dealt.slots * slot;
+  dealt.shared_bytes = static_cast<std::size_t>(shared);
   return dealt;
 }
 

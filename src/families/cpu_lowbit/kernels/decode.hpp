@@ -74,16 +74,15 @@ float dot(const float* w, const float* a, std::int64_t begin, std::int64_t end) 
   std::array<float, kLanes> lanes{};
   std::int64_t k = begin;
   for (; k + kLanes <= end; k += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) {
-      lanes[static_cast<std::size_t>(lane)] += w[k + lane] * a[k + lane];
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const auto at = k + static_cast<std::int64_t>(lane);
+      lanes[lane] += w[at] * a[at];
     }
   }
   float sum = 0;
   for (; k < end; ++k) sum += w[k] * a[k];
-  for (int half = kLanes / 2; half > 0; half /= 2) {
-    for (int lane = 0; lane < half; ++lane) {
-      lanes[static_cast<std::size_t>(lane)] += lanes[static_cast<std::size_t>(lane + half)];
-    }
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
   }
   return sum + lanes[0];
 }
