@@ -40,14 +40,14 @@ void write_at(int file, std::uint64_t offset, const std::byte* data, std::size_t
 
 // The length and the JSON, padded with spaces.
 std::string text_of(const Header& header) {
-  nlohmann::ordered_json json;
-  if (!header.metadata.empty()) json["__metadata__"] = header.metadata;
+  nlohmann::ordered_json object;
+  if (!header.metadata.empty()) object["__metadata__"] = header.metadata;
   for (const Tensor& tensor : header.tensors) {
-    json[tensor.name] = {{"dtype", tensor.type},
-                         {"shape", tensor.shape},
-                         {"data_offsets", {tensor.begin, tensor.end}}};
+    object[tensor.name] = {{"dtype", tensor.type},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {tensor.begin, tensor.end}}};
   }
-  std::string text = json.is_null() ? "{}" : json.dump();
+  std::string text = object.is_null() ? "{}" : object.dump();
   text.resize((text.size() + 8 + kDataAlignment - 1) / kDataAlignment * kDataAlignment - 8, ' ');
   std::string length(8, '\0');
   for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(text.size() >> (8 * i));

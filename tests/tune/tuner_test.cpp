@@ -153,6 +153,9 @@ TEST_F(TunerTest, AHangCostsItsOwnLimitAndNoMore) {
 }
 
 TEST_F(TunerTest, TimesThatDoNotRepeatAreNoEvidence) {
+#if defined(GEMWRIGHT_SANITIZED)
+  GTEST_SKIP() << "under sanitizers the calm kernel's times do not repeat either";
+#endif
   Request disturbed = request({fake(Act::right), fake(Act::wild, 0, fake_vendor())});
   disturbed.policy->least_final_rounds = disturbed.policy->most_final_rounds = 4;
   const Result result = tune(disturbed);

@@ -53,7 +53,7 @@ void forbid_threads() {
 }
 
 TEST(ThreadPool, RunsOnTheCallerWhereNoThreadCanBeStarted) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(GEMWRIGHT_SANITIZED)
   GTEST_SKIP() << "sanitizers need address space of their own";
 #endif
   const pid_t child = fork();
