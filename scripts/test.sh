@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up, builds, and runs every test that this machine can run. Fails when anything fails or
 # nothing ran; lists what was skipped and why.
-#   scripts/test.sh               release tests, then what --lint does: what CI runs
+#   scripts/test.sh               release tests, --lint, then ASan, UBSan and fuzzing: what CI runs
 #   scripts/test.sh --quick       the release tests only
 #   scripts/test.sh --lint        format, clang-tidy over src/, results tables
 #   scripts/test.sh --sanitizers  ASan and UBSan with the fuzzers, then TSan
@@ -49,17 +49,21 @@ lint() {
   python3 scripts/results_table.py --check
 }
 
-sanitizers() {
+address() {
   step "address and undefined behaviour sanitizers, fuzzing"
   build asan
   run asan -LE "long|gpu"
+}
+
+sanitizers() {
+  address
   step "thread sanitizer"
   build tsan
   run tsan -LE "long|gpu"
 }
 
 case "${1:-}" in
-  "") modes=(release lint) ;;
+  "") modes=(release lint address) ;;
   --quick) modes=(release) ;;
   --lint | --sanitizers | --long) modes=("${1#--}") ;;
   *)
