@@ -47,7 +47,9 @@ class SliceCoder {
         offset_(first_row * slice.k),
         source_(source),
         tensor_(tensor),
-        coder_(slice.format, slice.table, static_cast<double>(slice.global_scale)) {}
+        coder_(slice.format, slice.table, static_cast<double>(slice.global_scale)) {
+    if (tensor != nullptr) store(0, *tensor);
+  }
 
   std::int64_t runs() const { return runs_.size(); }
 
@@ -72,7 +74,12 @@ class SliceCoder {
     return coder.scale_of(values.group(at, run.group), values.group_importances(at, run.group));
   }
 
+  // The tensor's only scale is there from the start: runs on other threads share its place.
   void keep(std::int64_t index, GroupScale scale) {
+    if (tensor_ == nullptr) store(index, scale);
+  }
+
+  void store(std::int64_t index, GroupScale scale) {
     slice_.scales[static_cast<std::size_t>(index)] = scale.scale;
     if (!slice_.zeros.empty()) slice_.zeros[static_cast<std::size_t>(index)] = scale.zero;
   }
