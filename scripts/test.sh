@@ -52,7 +52,8 @@ lint() {
 address() {
   step "address and undefined behaviour sanitizers, fuzzing"
   build asan
-  run asan -LE "long|gpu"
+  # Tuning whole problems ends by their times, which sanitizers make erratic.
+  run asan -LE "long|gpu" -E "^TunerTest"
 }
 
 sanitizers() {
