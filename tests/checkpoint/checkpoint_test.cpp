@@ -2,11 +2,11 @@
 #include "checkpoint/translate.hpp"
 #include "files/files.hpp"
 #include "numeric/convert.hpp"
+#include "support/folder_fixture.hpp"
 #include <gemwright/gemwright.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -22,14 +22,8 @@ struct Named {
   std::vector<std::int64_t> shape;
 };
 
-class CheckpointTest : public testing::Test {
+class CheckpointTest : public test::FolderFixture {
  protected:
-  CheckpointTest() {
-    std::string name = (fs::temp_directory_path() / "gemwright-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~CheckpointTest() override { fs::remove_all(folder_); }
-
   // A BF16 file of normal values.
   fs::path write(const fs::path& name, const std::vector<Named>& tensors) {
     files::Header header;
@@ -69,7 +63,6 @@ class CheckpointTest : public testing::Test {
     return values;
   }
 
-  fs::path folder_;
   std::mt19937 random_{1};
   std::normal_distribution<float> draw_{0, 0.02F};
 };

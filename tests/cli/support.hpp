@@ -2,10 +2,10 @@
 #pragma once
 
 #include "cli/command.hpp"
+#include "support/folder_fixture.hpp"
 
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -15,20 +15,14 @@
 
 namespace gemwright::cli {
 
-class CommandTest : public testing::Test {
+class CommandTest : public test::FolderFixture {
  protected:
   CommandTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "gemwright-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
     setenv("GEMWRIGHT_STORE", (folder_ / "store.db").c_str(), 1);
     setenv("GEMWRIGHT_CACHE", (folder_ / "cubin").c_str(), 1);
     // Kept between tests, so that the CPU is calibrated once.
     setenv("XDG_CACHE_HOME", GEMWRIGHT_TEST_CACHE, 1);
     setenv("GEMWRIGHT_WORKER", GEMWRIGHT_PROGRAM, 1);
-  }
-  ~CommandTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
 
   /// The exit status; what was written is in out_ and err_.
@@ -49,7 +43,6 @@ class CommandTest : public testing::Test {
            err_.find('\n') == err_.size() - 1 && err_.find(text) != std::string::npos;
   }
 
-  std::filesystem::path folder_;
   std::atomic<bool> interrupted_{false};
   std::string out_;
   std::string err_;

@@ -1,9 +1,9 @@
 #include "files/safetensors.hpp"
 
 #include "files/files.hpp"
+#include "support/folder_fixture.hpp"
 #include <gemwright/errors.hpp>
 
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -15,14 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class SafetensorsFiles : public testing::Test {
+class SafetensorsFiles : public test::FolderFixture {
  protected:
-  SafetensorsFiles() {
-    std::string name = (fs::temp_directory_path() / "gemwright-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~SafetensorsFiles() override { fs::remove_all(folder_); }
-
   fs::path write(const std::string& header, std::size_t data_bytes) const {
     std::ofstream out(folder_ / "a.safetensors", std::ios::binary);
     for (int i = 0; i < 8; ++i) out.put(static_cast<char>(header.size() >> (8 * i)));
@@ -44,8 +38,6 @@ class SafetensorsFiles : public testing::Test {
     return '"' + name + R"(":{"dtype":")" + type + R"(","shape":)" + shape + R"(,"data_offsets":)" +
            offsets + "}";
   }
-
-  fs::path folder_;
 };
 
 Header two_tensors() {

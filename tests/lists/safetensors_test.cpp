@@ -1,8 +1,8 @@
 #include "lists/safetensors.hpp"
 
+#include "support/folder_fixture.hpp"
 #include <gemwright/errors.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -13,14 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Safetensors : public testing::Test {
+class Safetensors : public test::FolderFixture {
  protected:
-  Safetensors() {
-    std::string name = (fs::temp_directory_path() / "gemwright-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~Safetensors() override { fs::remove_all(folder_); }
-
   // `claimed` stands in the length field; the data that the header speaks of is not there.
   fs::path write(const std::string& name, const std::string& header, std::uint64_t claimed) const {
     std::ofstream out(folder_ / name, std::ios::binary);
@@ -40,8 +34,6 @@ class Safetensors : public testing::Test {
     }
     return "taken";
   }
-
-  fs::path folder_;
 };
 
 std::string tensor(const std::string& name, const std::string& type, const std::string& shape) {

@@ -3,8 +3,8 @@
 
 #include "store/database.hpp"
 #include "store/record_json.hpp"
+#include "support/folder_fixture.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -14,18 +14,8 @@
 
 namespace gemwright::store {
 
-/// A folder of its own for each test, removed afterwards.
-class StoreTest : public testing::Test {
+class StoreTest : public test::FolderFixture {
  protected:
-  StoreTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "gemwright-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~StoreTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   std::filesystem::path path() const { return folder_ / "store.db"; }
   /// Files beside the store that were moved aside, without their side files.
   int moved_aside() const {
@@ -37,8 +27,6 @@ class StoreTest : public testing::Test {
     }
     return count;
   }
-
-  std::filesystem::path folder_;
 };
 
 inline std::string problem_key(int n) {
