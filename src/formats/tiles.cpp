@@ -43,22 +43,38 @@ std::span<const CodePlace> places_of(int plane_bits, bool is_paired) {
   return places[at + (is_paired ? 1 : 0)];
 }
 
-}  // namespace
+// What a plane holds of one code, and where.
+struct Part {
+  std::int64_t byte;  // in the tile
+  int shift;          // in the byte
+  int from;           // in the code
+  unsigned mask;
+};
 
-void pack_tile(const WeightFormat& format, const std::uint8_t* codes, std::int64_t stride,
-               TileExtent extent, std::byte* tile) {
-  std::memset(tile, 0, static_cast<std::size_t>(kTile * kTile / 8 * format.bits));
+// Calls visit(part, row, column) for every part of every code of the extent.
+template <typename Visit>
+void for_parts(const WeightFormat& format, TileExtent extent, Visit visit) {
   for (const Plane& plane : planes_of(format.bits)) {
     const auto places = places_of(plane.bits, paired(format));
     const unsigned mask = (1U << plane.bits) - 1;
     for (std::int64_t row = 0; row < extent.rows; ++row) {
       for (std::int64_t column = 0; column < extent.columns; ++column) {
         const CodePlace& place = places[static_cast<std::size_t>(row * kTile + column)];
-        const unsigned part = (codes[row * stride + column] >> plane.from) & mask;
-        tile[plane.offset + place.byte] |= static_cast<std::byte>(part << place.shift);
+        visit(Part{plane.offset + place.byte, place.shift, plane.from, mask}, row, column);
       }
     }
   }
+}
+
+}  // namespace
+
+void pack_tile(const WeightFormat& format, const std::uint8_t* codes, std::int64_t stride,
+               TileExtent extent, std::byte* tile) {
+  std::memset(tile, 0, static_cast<std::size_t>(kTile * kTile / 8 * format.bits));
+  for_parts(format, extent, [&](const Part& part, std::int64_t row, std::int64_t column) {
+    const unsigned bits = (codes[row * stride + column] >> part.from) & part.mask;
+    tile[part.byte] |= static_cast<std::byte>(bits << part.shift);
+  });
 }
 
 void unpack_tile(const WeightFormat& format, const std::byte* tile, TileExtent extent,
@@ -66,18 +82,10 @@ void unpack_tile(const WeightFormat& format, const std::byte* tile, TileExtent e
   for (std::int64_t row = 0; row < extent.rows; ++row) {
     std::memset(codes + row * stride, 0, static_cast<std::size_t>(extent.columns));
   }
-  for (const Plane& plane : planes_of(format.bits)) {
-    const auto places = places_of(plane.bits, paired(format));
-    const unsigned mask = (1U << plane.bits) - 1;
-    for (std::int64_t row = 0; row < extent.rows; ++row) {
-      for (std::int64_t column = 0; column < extent.columns; ++column) {
-        const CodePlace& place = places[static_cast<std::size_t>(row * kTile + column)];
-        const auto byte = static_cast<unsigned>(tile[plane.offset + place.byte]);
-        const unsigned part = (byte >> place.shift) & mask;
-        codes[row * stride + column] |= static_cast<std::uint8_t>(part << plane.from);
-      }
-    }
-  }
+  for_parts(format, extent, [&](const Part& part, std::int64_t row, std::int64_t column) {
+    const unsigned bits = (static_cast<unsigned>(tile[part.byte]) >> part.shift) & part.mask;
+    codes[row * stride + column] |= static_cast<std::uint8_t>(bits << part.from);
+  });
 }
 
 }  // namespace gemwright::formats
