@@ -22,21 +22,12 @@ struct Options {
   double time_limit_s = 60;
 };
 
-std::string kernel_of(const Candidate& candidate) {
-  return fmt::format("{}/{}", candidate.family->name(),
-                     candidate.family->configuration_name(candidate.configuration));
-}
-
-bool matches(const Candidate& candidate, const std::string& kernel) {
-  return kernel == candidate.family->name() || kernel == kernel_of(candidate);
-}
-
 // The first of the names that no candidate has; else empty.
 std::string unknown(const std::vector<Candidate>& candidates,
                     const std::vector<std::string>& kernels) {
   for (const auto& kernel : kernels) {
     if (std::none_of(candidates.begin(), candidates.end(),
-                     [&](const Candidate& c) { return matches(c, kernel); })) {
+                     [&](const Candidate& c) { return is_named(c, kernel); })) {
       return kernel;
     }
   }
@@ -51,7 +42,7 @@ std::vector<Candidate> candidates_of(const Problem& problem, const Device& devic
   if (missing.empty() && !candidates.empty()) {
     std::erase_if(candidates, [&](const Candidate& c) {
       return !kernels.empty() && std::none_of(kernels.begin(), kernels.end(),
-                                              [&](const auto& name) { return matches(c, name); });
+                                              [&](const auto& name) { return is_named(c, name); });
     });
     return candidates;
   }
@@ -84,7 +75,7 @@ Json json_of(const lists::Entry& entry, const tune::Result& result, double floor
   json["kernels"] = Json::array();
   for (const auto* outcome : sorted(result)) {
     Json kernel;
-    kernel["kernel"] = kernel_of(outcome->candidate);
+    kernel["kernel"] = label(outcome->candidate);
     kernel["predicted_us"] = outcome->candidate.estimate.us;
     kernel["best_us"] = outcome->best_us;
     kernel["median_us"] = outcome->median_us;
@@ -103,7 +94,7 @@ void print(std::ostream& out, const lists::Entry& entry, const tune::Result& res
   Table table({"kernel", "median", "best", "predicted", "of floor", "math", "memory", "note"});
   for (const auto* outcome : sorted(result)) {
     const double us = outcome->median_us;
-    table.add({kernel_of(outcome->candidate), time_text(us), time_text(outcome->best_us),
+    table.add({label(outcome->candidate), time_text(us), time_text(outcome->best_us),
                time_text(outcome->candidate.estimate.us), percent_text(floor_us, us),
                us > 0 ? rate_text(problem.flops() / us * 1e6, "FLOP/s") : "-",
                us > 0 ? rate_text(problem.bytes() / us * 1e6, "B/s") : "-",

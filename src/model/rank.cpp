@@ -6,6 +6,21 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <fmt/format.h>
+
+namespace gemwright {
+
+std::string label(const Candidate& candidate) {
+  return fmt::format("{}/{}", candidate.family->name(),
+                     candidate.family->configuration_name(candidate.configuration));
+}
+
+bool is_named(const Candidate& candidate, std::string_view name) {
+  return name == candidate.family->name() || name == label(candidate);
+}
+
+}  // namespace gemwright
+
 namespace gemwright::model {
 namespace {
 

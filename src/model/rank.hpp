@@ -3,6 +3,8 @@
 
 #include "families/family.hpp"
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace gemwright {
@@ -13,6 +15,12 @@ struct Candidate {
   Configuration configuration;
   Estimate estimate;
 };
+
+/// FAMILY/CONFIGURATION, by which users name it.
+std::string label(const Candidate& candidate);
+
+/// Whether `name` is the candidate's label or its family's name.
+bool is_named(const Candidate& candidate, std::string_view name);
 
 namespace model {
 

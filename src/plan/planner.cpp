@@ -73,17 +73,10 @@ void check(const PlanOptions& options) {
   }
 }
 
-bool matches(const Candidate& candidate, std::string_view force) {
-  const std::string_view family = candidate.family->name();
-  if (force == family) return true;
-  return force == fmt::format("{}/{}", family,
-                              candidate.family->configuration_name(candidate.configuration));
-}
-
 std::vector<Candidate> only_forced(std::vector<Candidate> candidates, const std::string& force,
                                    const Problem& problem) {
   if (force.empty()) return candidates;
-  std::erase_if(candidates, [&](const Candidate& c) { return !matches(c, force); });
+  std::erase_if(candidates, [&](const Candidate& c) { return !is_named(c, force); });
   if (candidates.empty()) {
     std::string known;
     for (const Family* family : families::all()) {

@@ -31,11 +31,6 @@ constexpr double kPatience = 60;
 constexpr double kCompiled = 10;
 constexpr double kPrebuilt = 2;
 
-std::string label(const Candidate& candidate) {
-  return fmt::format("{}/{}", candidate.family->name(),
-                     candidate.family->configuration_name(candidate.configuration));
-}
-
 // A time that does not repeat is no evidence: it is said, and no ratio is made of it.
 void distrust(Outcome& outcome) {
   outcome.failure = fmt::format("timing: unreliable, {:.1f} us at best and {:.1f} us usually",
