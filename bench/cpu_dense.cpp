@@ -276,14 +276,13 @@ bool representative(const Shape& shape) {
 
 std::vector<Shape> selected(const Arguments& arguments) {
   std::vector<Shape> shapes;
-  std::set<std::pair<std::int64_t, std::int64_t>> seen;
   for (const std::string& model : arguments.models) {
     for (const Shape& shape : shapes_of(model)) {
       if (arguments.quick && !representative(shape)) continue;
-      if (seen.insert({shape.n, shape.k}).second) shapes.push_back(shape);
+      shapes.push_back(shape);
     }
   }
-  return shapes;
+  return distinct(std::move(shapes));
 }
 
 void print_ratios(const Report& report, int threads) {

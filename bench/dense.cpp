@@ -9,11 +9,10 @@
 // lets nothing begin early (both kernels' time); and as plain launches into a stream.
 #include "cli/text.hpp"
 #include "model/rank.hpp"
+#include "support/checked.hpp"
 #include "support/options.hpp"
 #include "support/shapes.hpp"
-#include "tune/build.hpp"
 #include "tune/measure.hpp"
-#include "tune/validate.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -21,8 +20,7 @@
 #include <chrono>
 #include <iostream>
 #include <map>
-#include <set>
-#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,27 +55,18 @@ const std::array kAround = {
 
 using Clock = std::chrono::steady_clock;
 
-std::string label(const Candidate& candidate) {
-  return fmt::format("{}/{}", candidate.family->name(),
-                     candidate.family->configuration_name(candidate.configuration));
-}
-
 // Tensor parallelism is measured where it is used: on the 70B model.
 std::vector<Shape> shapes(const Arguments& arguments) {
   std::vector<Shape> list;
-  std::set<std::pair<std::int64_t, std::int64_t>> seen;
-  const auto add = [&](const Shape& shape) {
-    if (seen.emplace(shape.n, shape.k).second) list.push_back(shape);
-  };
   for (const std::string& model : arguments.models) {
     for (const int tp : arguments.tp) {
       if (tp > 1 && (model != "llama-3.3-70b" || arguments.quick)) continue;
-      for (const Shape& shape : shapes_of(model, tp)) add(shape);
+      for (const Shape& shape : shapes_of(model, tp)) list.push_back(shape);
     }
   }
-  add({"square", "2048", 2048, 2048});
-  add({"square", "3072", 3072, 3072});
-  return list;
+  list.push_back({"square", "2048", 2048, 2048});
+  list.push_back({"square", "3072", 3072, 3072});
+  return distinct(std::move(list));
 }
 
 // One shape's kernels, built, checked and timed.
@@ -135,30 +124,16 @@ class Race {
 
  private:
   void build() {
-    std::vector<const Candidate*> pointers;
-    for (const Candidate& candidate : candidates_) pointers.push_back(&candidate);
-    const auto built = tune::build_all(problem_, device_, pointers);
-    const tune::Reference reference(problem_,
-                                    static_cast<int>(std::thread::hardware_concurrency()));
-    const auto testbed = tune::make_testbed(problem_, device_, {.copies = 1});
     bool vendor_seen = false;
-    for (std::size_t i = 0; i < built.size(); ++i) {
-      const Candidate& candidate = candidates_[i];
-      std::string fault = built[i].failure;
-      if (built[i].kernel) {
-        fault = tune::validate(*built[i].kernel, problem_, *testbed, reference);
-      }
-      if (!fault.empty()) {
-        fmt::print("dropped {}: {}\n", label(candidate), fault);
-        continue;
-      }
+    for (const Checked& checked : build_checked(problem_, device_, candidates_)) {
+      const Candidate& candidate = candidates_[checked.candidate];
       const bool vendor = candidate.family->vendor();
-      timed_.push_back({.kernel = built[i].kernel,
+      timed_.push_back({.kernel = checked.kernel,
                         .label = label(candidate),
                         .contender = {.always_final = vendor && !vendor_seen, .samples = {}},
                         .failure = {}});
       vendor_seen = vendor_seen || vendor;
-      who_.push_back(i);
+      who_.push_back(checked.candidate);
     }
   }
 
@@ -273,20 +248,24 @@ void finish_all(const Reports& reports, const Arguments& arguments) {
   }
 }
 
-int run(const Arguments& arguments) {
-  const Device device = Device::parse(arguments.options.device);
-  Reports reports(device);
+// Until time is up.
+void measure_all(const Arguments& arguments, const Device& device, Reports& reports) {
   const auto start = Clock::now();
   for (const Shape& shape : shapes(arguments)) {
     for (const std::int64_t m : arguments.m) {
       if (std::chrono::duration<double>(Clock::now() - start).count() > arguments.seconds) {
         fmt::print("time is up: the rest is not measured\n");
-        finish_all(reports, arguments);
-        return 0;
+        return;
       }
       measure_one(shape, m, device, arguments, reports);
     }
   }
+}
+
+int run(const Arguments& arguments) {
+  const Device device = Device::parse(arguments.options.device);
+  Reports reports(device);
+  measure_all(arguments, device, reports);
   finish_all(reports, arguments);
   return 0;
 }

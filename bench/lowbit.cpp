@@ -6,19 +6,17 @@
 // the roofline floor of the low-bit problem. Then geometric means for each M and format.
 #include "cli/text.hpp"
 #include "model/rank.hpp"
+#include "support/checked.hpp"
 #include "support/options.hpp"
 #include "support/shapes.hpp"
-#include "tune/build.hpp"
 #include "tune/measure.hpp"
-#include "tune/validate.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <iostream>
-#include <set>
-#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,16 +36,12 @@ struct Arguments {
 
 std::vector<Shape> shapes(const Arguments& arguments) {
   std::vector<Shape> list;
-  std::set<std::pair<std::int64_t, std::int64_t>> seen;
-  const auto add = [&](const Shape& shape) {
-    if (seen.emplace(shape.n, shape.k).second) list.push_back(shape);
-  };
   for (const std::string& model : arguments.models) {
-    for (const Shape& shape : shapes_of(model)) add(shape);
+    for (const Shape& shape : shapes_of(model)) list.push_back(shape);
   }
-  add({"square", "3072", 3072, 3072});
-  add({"square", "4096", 4096, 4096});
-  return list;
+  list.push_back({"square", "3072", 3072, 3072});
+  list.push_back({"square", "4096", 4096, 4096});
+  return distinct(std::move(list));
 }
 
 double seconds_since(Clock::time_point start) {
@@ -66,22 +60,11 @@ class Side {
 
   // Builds and checks; what fails is said and left out.
   void add(const std::vector<Candidate>& candidates) {
-    std::vector<const Candidate*> pointers;
-    for (const Candidate& candidate : candidates) pointers.push_back(&candidate);
-    const auto built = tune::build_all(problem_, device_, pointers);
-    const tune::Reference reference(problem_,
-                                    static_cast<int>(std::thread::hardware_concurrency()));
-    const auto checked = tune::make_testbed(problem_, device_, {.copies = 1});
-    for (std::size_t i = 0; i < built.size(); ++i) {
-      const std::string label =
-          candidates[i].family->configuration_name(candidates[i].configuration);
-      std::string fault = built[i].failure;
-      if (built[i].kernel) fault = validate(*built[i].kernel, problem_, *checked, reference);
-      if (!fault.empty()) {
-        fmt::print("dropped {}: {}\n", label, fault);
-        continue;
-      }
-      kernels_.push_back({built[i].kernel, label, nullptr, 1});
+    for (const Checked& checked : build_checked(problem_, device_, candidates)) {
+      const Candidate& candidate = candidates[checked.candidate];
+      kernels_.push_back({checked.kernel,
+                          candidate.family->configuration_name(candidate.configuration), nullptr,
+                          1});
     }
   }
 
@@ -186,18 +169,15 @@ void print_means(const Report& report, const Arguments& arguments) {
   table.print(std::cout);
 }
 
-int run(const Arguments& arguments) {
-  const Device device = Device::parse(arguments.options.device);
-  Report report("lowbit", device);
+// Until time is up.
+void measure_all(const Arguments& arguments, const Device& device, Report& report) {
   const auto start = Clock::now();
   for (const Shape& shape : shapes(arguments)) {
     for (const std::int64_t m : arguments.m) {
       for (const std::string& format : arguments.formats) {
         if (seconds_since(start) > arguments.seconds) {
           fmt::print("time is up: the rest is not measured\n");
-          print_means(report, arguments);
-          finish(report, arguments.options);
-          return 0;
+          return;
         }
         const auto layer = [&](auto... weight) {
           return canonical(Problem::linear(m, shape.n, shape.k, DataType::bf16, weight...)).problem;
@@ -210,6 +190,12 @@ int run(const Arguments& arguments) {
       }
     }
   }
+}
+
+int run(const Arguments& arguments) {
+  const Device device = Device::parse(arguments.options.device);
+  Report report("lowbit", device);
+  measure_all(arguments, device, report);
   print_means(report, arguments);
   finish(report, arguments.options);
   return 0;

@@ -62,11 +62,6 @@ struct Measured {
   double noise = 0;
 };
 
-std::string label(const Candidate& candidate) {
-  return fmt::format("{}/{}", candidate.family->name(),
-                     candidate.family->configuration_name(candidate.configuration));
-}
-
 // B as a linear layer's weight W[n, k], as a row-major B[k, n], or packed for many products.
 Problem problem_of(const std::string& layout, std::int64_t m, std::int64_t n, std::int64_t k,
                    DataType type) {

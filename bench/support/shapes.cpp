@@ -4,6 +4,9 @@
 #include "lists/model_config.hpp"
 #include <gemwright/errors.hpp>
 
+#include <set>
+#include <utility>
+
 namespace gemwright::bench {
 namespace {
 
@@ -27,6 +30,12 @@ std::vector<Shape> shapes_of(const std::string& model, int tp) {
     if (entry.role == "lm head") continue;
     shapes.push_back({model, one_word(entry.role), entry.problem.n, entry.problem.k});
   }
+  return shapes;
+}
+
+std::vector<Shape> distinct(std::vector<Shape> shapes) {
+  std::set<std::pair<std::int64_t, std::int64_t>> seen;
+  std::erase_if(shapes, [&](const Shape& shape) { return !seen.emplace(shape.n, shape.k).second; });
   return shapes;
 }
 

@@ -21,4 +21,7 @@ struct Shape {
 /// head is left out. Throws InvalidArgument.
 std::vector<Shape> shapes_of(const std::string& model, int tp = 1);
 
+/// The first of every size, in their order.
+std::vector<Shape> distinct(std::vector<Shape> shapes);
+
 }  // namespace gemwright::bench
