@@ -5,6 +5,7 @@
 #include "device/profile.hpp"
 #include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/layout.hpp"
+#include "families/cuda_common/operand_map.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -24,31 +25,14 @@ constexpr std::int64_t kMostGridY = 65535;
 constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
 constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
-// A descriptor of three dimensions: inner, outer, batch. Dimensions of size 1, broadcast batches
-// included, have no stride of their own: any legal one does.
-cuda::TensorMap encode(const Operand& operand, bool tf32, int ordinal, std::int64_t inner,
-                       std::int64_t outer, std::int64_t outer_stride, std::int64_t batch,
-                       int box_inner, int box_outer, int swizzle, const void* base) {
-  const int size = size_bytes(operand.type);
-  const auto bytes = [&](std::int64_t stride, bool used) {
-    return static_cast<std::uint64_t>(used ? stride * size : 16);
-  };
-  const bool batched = batch > 1 && operand.batch_stride != 0;
-  const auto at_least_one = [](std::int64_t extent) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 1));
-  };
+// A swizzle of `swizzle` bytes; tf32 only of inputs.
+cuda::TensorMap encode(const Operand& operand, const cuda_layout::Plane& plane, std::int64_t batch,
+                       int ordinal, bool tf32, int swizzle, const void* base) {
+  cuda::TensorMapShape shape = cuda_layout::operand_map(operand, plane, batch, ordinal);
+  shape.tf32 = tf32;
+  shape.swizzle_bytes = swizzle;
   cuda::TensorMap map;
-  cuda::encode(
-      map,
-      {.ordinal = ordinal,
-       .rank = 3,
-       .type = operand.type,
-       .tf32 = tf32,
-       .size = {at_least_one(inner), at_least_one(outer), batched ? at_least_one(batch) : 1},
-       .stride_bytes = {0, bytes(outer_stride, outer > 1), bytes(operand.batch_stride, batched)},
-       .box = {static_cast<std::uint32_t>(box_inner), static_cast<std::uint32_t>(box_outer), 1},
-       .swizzle_bytes = swizzle},
-      base);
+  cuda::encode(map, shape, base);
   return map;
 }
 
@@ -136,11 +120,11 @@ class HopperKernel final : public Kernel {
                         const void* base) const {
     const bool tf32 = x.type == DataType::f32;
     if (major_rows) {
-      return encode(x, tf32, device_.ordinal(), rows, p.k, k_stride, p.batch, 64, 64 / sharers, 128,
-                    base);
+      return encode(x, {rows, p.k, k_stride, 64, 64 / sharers}, p.batch, device_.ordinal(), tf32,
+                    128, base);
     }
-    return encode(x, tf32, device_.ordinal(), p.k, rows, row_stride, p.batch,
-                  128 / size_bytes(x.type), tile / sharers, 128, base);
+    return encode(x, {p.k, rows, row_stride, 128 / size_bytes(x.type), tile / sharers}, p.batch,
+                  device_.ordinal(), tf32, 128, base);
   }
 
   cuda::TensorMap output(const View& view, void* base) const {
@@ -148,11 +132,11 @@ class HopperKernel final : public Kernel {
     const int columns = chunk_columns(p.d.type, setting_.columns_stored(), p.c.has_value());
     const int size = size_bytes(p.d.type);
     if (view.store == Store::rows) {
-      return encode(p.d, false, device_.ordinal(), p.n, p.m, p.d.row_stride, p.batch, columns, 64,
+      return encode(p.d, {p.n, p.m, p.d.row_stride, columns, 64}, p.batch, device_.ordinal(), false,
                     columns * size, base);
     }
-    return encode(p.d, false, device_.ordinal(), p.m, p.n, p.d.col_stride, p.batch, 128 / size,
-                  columns, 128, base);
+    return encode(p.d, {p.m, p.n, p.d.col_stride, 128 / size, columns}, p.batch, device_.ordinal(),
+                  false, 128, base);
   }
 
   struct Streamed {

@@ -4,10 +4,10 @@
 #include "device/cuda/launch.hpp"
 #include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/layout.hpp"
+#include "families/cuda_common/operand_map.hpp"
 #include "families/cuda_stream/setting.hpp"
 #include <gemwright/errors.hpp>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -17,29 +17,6 @@ namespace {
 using cuda_layout::tiles_of;
 using gemwright_device::GemmParams;
 using gemwright_device::StreamParams;
-
-// A descriptor of rows of K: inner K, then rows, then batch. Dimensions of size 1, broadcast
-// batches included, have no stride of their own: any legal one does.
-void encode(cuda::TensorMap& map, int ordinal, const Operand& x, std::int64_t rows,
-            std::int64_t row_stride, std::int64_t k, std::int64_t batch, int box_rows,
-            const void* base) {
-  const int size = size_bytes(x.type);
-  const auto bytes = [&](std::int64_t stride, bool used) {
-    return static_cast<std::uint64_t>(used ? stride * size : 16);
-  };
-  const bool batched = batch > 1 && x.batch_stride != 0;
-  cuda::encode(
-      map,
-      {.ordinal = ordinal,
-       .rank = 3,
-       .type = x.type,
-       .tf32 = x.type == DataType::f32,
-       .size = {static_cast<std::uint64_t>(std::max<std::int64_t>(k, 1)),
-                static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(batched ? batch : 1)},
-       .stride_bytes = {0, bytes(row_stride, rows > 1), bytes(x.batch_stride, batched)},
-       .box = {static_cast<std::uint32_t>(128 / size), static_cast<std::uint32_t>(box_rows), 1}},
-      base);
-}
 
 class StreamKernel final : public Kernel {
  public:
@@ -112,10 +89,8 @@ class StreamKernel final : public Kernel {
     const void* activations_at = p.k > 0 ? operands.a : &nothing;
     cuda::TensorMap weights;
     cuda::TensorMap activations;
-    encode(weights, device_.ordinal(), p.b, p.n, p.b.col_stride, p.k, p.batch, plan.rows,
-           weights_at);
-    encode(activations, device_.ordinal(), p.a, p.m, p.a.row_stride, p.k, p.batch, setting_.cols,
-           activations_at);
+    encode(weights, p.b, {p.k, p.n, p.b.col_stride, 0, plan.rows}, p.batch, weights_at);
+    encode(activations, p.a, {p.k, p.m, p.a.row_stride, 0, setting_.cols}, p.batch, activations_at);
     StreamParams params{.gemm = gemm_params(p, operands),
                         .rows = plan.rows,
                         .tiles = plan.tiles,
@@ -126,6 +101,15 @@ class StreamKernel final : public Kernel {
     shape.grid[0] = static_cast<unsigned>(plan.grid);
     void* arguments[] = {&weights, &activations, &params};
     loaded_->launch(shape, arguments, stream);
+  }
+
+  // Rows of K, 128 bytes of each at a time.
+  void encode(cuda::TensorMap& map, const Operand& x, cuda_layout::Plane plane, std::int64_t batch,
+              const void* base) const {
+    plane.box_inner = 128 / size_bytes(x.type);
+    cuda::TensorMapShape shape = cuda_layout::operand_map(x, plane, batch, device_.ordinal());
+    shape.tf32 = x.type == DataType::f32;
+    cuda::encode(map, shape, base);
   }
 
   const CudaFamily& family_;
