@@ -148,7 +148,10 @@ TEST_F(TunerTest, AHangCostsItsOwnLimitAndNoMore) {
   // Tried twice, in case it was the machine that stood still; a fake is predicted at 10 us.
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
   EXPECT_TRUE(result.outcomes[1].failure.starts_with("hang: ")) << result.outcomes[1].failure;
-  EXPECT_EQ(result.note.find("not measured"), std::string::npos) << result.note;
+  // Nothing is said of the hang; of a machine that others use there may be.
+  if (!result.note.empty()) {
+    EXPECT_EQ(result.note, "times did not repeat: something else uses this device");
+  }
   EXPECT_TRUE(result.lasting);
 }
 
