@@ -206,11 +206,12 @@ class Bench {
       return us;
     };
     row.us.emplace_back("own", least({"own_plain", "own_packed"}));
+    const double first = row.time("onednn_plain");
+    if (first > 0) row.us.emplace_back("vendor_first", first);
     row.us.emplace_back("vendor_best", least({"onednn_plain", "onednn_any"}));
     const double math = problem.flops() / (device_.profile().cpu.f32_flops * threads_);
     row.us.emplace_back("floor", std::max(row.time("read"), math * 1e6));
-    const bool plain = row.time("own_plain") <= row.time("own_packed");
-    row.kernel = best[plain ? "own_plain" : "own_packed"]->runner->kernel;
+    add_chosen(best, row);
     if (arguments_.verbose) {
       fmt::print("{:5} {:5} {:5} {}t {}", row.m, row.n, row.k, threads_, row.type);
       for (const auto& [group, timed] : best) {
@@ -220,6 +221,19 @@ class Bench {
       std::fflush(stdout);
     }
     return row;
+  }
+
+  /// The library's choice among its candidates, by the least time; reported is the median, which
+  /// it was not chosen by.
+  static void add_chosen(const std::map<std::string, const Timed*>& best, Row& row) {
+    const Timed* chosen = nullptr;
+    for (const char* group : {"own_plain", "own_packed", "onednn_plain"}) {
+      const auto found = best.find(group);
+      if (found == best.end()) continue;
+      if (chosen == nullptr || found->second->best() < chosen->best()) chosen = found->second;
+    }
+    row.us.emplace_back("chosen", chosen->median() * 1e6);
+    row.kernel = chosen->runner->kernel;
   }
 
   void add_family(const char* name, const char* group, const Problem& problem, const Operands& x,
@@ -242,8 +256,7 @@ class Bench {
                                     ? packed_weights_bytes(problem)
                                     : static_cast<std::size_t>(problem.n * problem.k) *
                                           static_cast<std::size_t>(size_bytes(problem.b.type));
-      runners.push_back({group, family->configuration_name(candidate.configuration), bytes,
-                         [=](const void* weights) {
+      runners.push_back({group, label(candidate), bytes, [=](const void* weights) {
                            Operands operands = x;
                            operands.b = weights;
                            kernel->run(problem, operands, workspace->data(), {});
