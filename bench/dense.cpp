@@ -2,7 +2,8 @@
 // interleaved rounds in one process, no kernel overlapping its neighbour.
 //
 // For every shape: the best own kernel, what the tuner chooses among own and vendor ones, the
-// vendor's first choice, its best of 8, and the roofline floor. Then geometric means for each M.
+// vendor's first choice, its best of 8, the best kernel that batch-invariant problems may get, and
+// the roofline floor. Then geometric means for each M.
 //
 // With --around three more tables, of the best own kernel and the vendor's first choice: in a chain
 // of products in which each may begin before the one ahead ends; behind an elementwise kernel that
@@ -20,6 +21,7 @@
 #include <chrono>
 #include <iostream>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -76,6 +78,7 @@ class Race {
     std::vector<Refusal> refusals;
     candidates_ = model::prune(model::rank(problem, device, refusals), own);
     if (candidates_.empty()) throw Unsupported("no family takes " + key(problem));
+    add_invariant((own + 1) / 2);
   }
 
   void run(Row& row) {
@@ -123,6 +126,20 @@ class Race {
   }
 
  private:
+  // The best predicted ones of the batch-invariant mode, where they are not there anyhow.
+  void add_invariant(int own) {
+    Problem invariant = problem_;
+    invariant.batch_invariant = true;
+    std::vector<Refusal> refusals;
+    for (const Candidate& candidate :
+         model::prune(model::rank(invariant, device_, refusals), own)) {
+      const auto same = [&](const Candidate& other) { return label(other) == label(candidate); };
+      const auto at = std::find_if(candidates_.begin(), candidates_.end(), same);
+      invariant_.insert(static_cast<std::size_t>(at - candidates_.begin()));
+      if (at == candidates_.end()) candidates_.push_back(candidate);
+    }
+  }
+
   void build() {
     bool vendor_seen = false;
     for (const Checked& checked : build_checked(problem_, device_, candidates_)) {
@@ -143,6 +160,7 @@ class Race {
     double own = 0;
     double vendor_first = 0;
     double vendor_best = 0;
+    double invariant = 0;
     const auto least = [](double& into, double us) {
       if (us > 0 && (into == 0 || us < into)) into = us;
     };
@@ -152,6 +170,7 @@ class Race {
       const double us = tune::median(timed_[i].contender);
       if (!candidates_[who_[i]].family->vendor()) {
         least(own, us);
+        if (invariant_.contains(who_[i])) least(invariant, us);
       } else {
         if (vendor_first == 0) vendor_first = us;
         least(vendor_best, us);
@@ -169,25 +188,28 @@ class Race {
     set("own", own);
     set("vendor_first", vendor_first);
     set("vendor_best", vendor_best);
+    set("invariant", invariant);
     set("floor", model::floor_us(problem_, device_));
   }
 
   Problem problem_;
   Device device_;
   std::vector<Candidate> candidates_;
+  std::set<std::size_t> invariant_;  // candidates that batch-invariant problems may get
   std::vector<tune::Timed> timed_;
   std::vector<std::size_t> who_;  // candidate of each timed kernel
 };
 
 void print_means(const Report& report, const Arguments& arguments) {
-  cli::Table table({"M", "first / chosen", "first / own", "best / own", "floor / chosen"});
+  cli::Table table(
+      {"M", "first / chosen", "first / own", "best / own", "floor / chosen", "invariant / own"});
   for (const std::int64_t m : arguments.m) {
     const auto here = [&](const Row& row) { return row.m == m; };
     const auto mean = [&](const char* over, const char* of) {
       return fmt::format("{:.3f}", report.geometric_mean(over, of, here));
     };
     table.add({std::to_string(m), mean("vendor_first", "chosen"), mean("vendor_first", "own"),
-               mean("vendor_best", "own"), mean("floor", "chosen")});
+               mean("vendor_best", "own"), mean("floor", "chosen"), mean("invariant", "own")});
   }
   fmt::print("\nGeometric means\n");
   table.print(std::cout);

@@ -13,8 +13,9 @@
 namespace gemwright::bench {
 
 /// One measured problem. Times are in microseconds by competitor, in the order in which they are
-/// shown: "chosen", "own" (best own kernel), "vendor_first", "vendor_best", "floor" (the roofline),
-/// and each peer under its name. What was not measured is left out.
+/// shown: "chosen", "own" (best own kernel), "vendor_first", "vendor_best", "invariant" (best own
+/// one of the batch-invariant mode), "floor" (the roofline), and each peer under its name. What was
+/// not measured is left out.
 struct Row {
   std::string model;
   std::string role;
