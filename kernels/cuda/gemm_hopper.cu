@@ -44,8 +44,6 @@ constexpr int kBufferBytes = kStore == kStoreDirect ? 0 : kBuffers * kChunkBytes
 // Ids of barriers: 1 + w is for the threads of consumer w; with ping-pong, kTurn + w opens the ring
 // to consumer w.
 constexpr int kTurn = 8;
-// Roles meet here from different places of the text: not the barrier of __syncthreads.
-constexpr int kStarted = 15;
 static_assert(kRowsEach % 64 == 0 && kColumnsEach % 16 == 0);
 static_assert(!kPingPong || kConsumers == 2, "consumers take turns");
 static_assert(!kThreadsLoad || (kClusterM * kClusterN == 1 && kConsumers <= 2),
@@ -86,21 +84,30 @@ __device__ __forceinline__ int column_of(const HopperTile& tile, const ClusterPl
   return (tile.n * kClusterN + place.n) * kTileN;
 }
 
-/// By one warp. `start` is called once the first tile's place is known: working that out, cold,
-/// takes as long as the barriers do.
-template <typename Start>
+/// What a CTA works on first, for those who ask early.
+struct First {
+  Segment segment{};
+  HopperTile tile{};
+  bool any = false;
+};
+
+/// Worked out before the CTA meets: cold, that takes as long as the barriers do. Nobody reads what
+/// is written to `place`, but what is stored cannot be put off until later.
+__device__ __forceinline__ First find_first(GemmSegments& segments, int cluster,
+                                            const HopperParams& p, int* place) {
+  First first;
+  first.any = segments.next(first.segment);
+  first.tile = hopper_tile_at(first.segment.tile, cluster, p);
+  store_shared(shared_address(place), first.tile.m ^ first.tile.n ^ first.tile.batch);
+  return first;
+}
+
+/// By one thread.
 __device__ __forceinline__ void run_producer(const Work& work, const TensorMap* a_map,
                                              const TensorMap* b_map, const HopperParams& p,
-                                             int* first, Start start) {
-  GemmSegments segments(p, work.cluster, work.first, work.last);
-  Segment s{};
-  bool more = segments.next(s);
-  HopperTile tile = hopper_tile_at(s.tile, work.cluster, p);
-  // Nobody reads it, but what is stored cannot be put off until after the barrier.
-  store_shared(shared_address(first), tile.m ^ tile.n ^ tile.batch);
-  start();
-  if (!elect_one()) return;
+                                             GemmSegments segments, First at_first) {
   RingPosition<kStages> at;
+  auto [s, tile, more] = at_first;
   while (more) {
     produce(work.ring, at, a_map, b_map, work.place, row_of(tile, work.place),
             column_of(tile, work.place), tile.batch * p.a_batches, tile.batch * p.b_batches,
@@ -224,43 +231,42 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
   auto& shared = *reinterpret_cast<Shared*>(exchanged + kExchangeBytes);
   const int warp = uniform(threadIdx.x / 32);
   const int warpgroup = warp / 4;
+  const bool copies = !kThreadsLoad && warp == 1;
   const Work work = begin(p, memory, shared);
 
   if (warp == 0 && elect_one()) init_barriers(shared);
   __syncwarp();
   if constexpr (kClusterSize > 1) cluster_arrive_relaxed();
-  const auto start = [&] {
-    // Loads that stay in the CTA need not wait for the others of the cluster to be there.
-    if constexpr (kMulticast) {
-      cluster_wait();
-    } else {
-      named_barrier(kStarted, kThreads);
-    }
-    wait_for_previous_kernel();
-    launch_next_kernel();
-  };
+  if (warp == 2 && elect_one()) {
+    if (kLoadA == kBulk) prefetch_map(&a_map);
+    if (kLoadB == kBulk) prefetch_map(&b_map);
+    if (kStore != kStoreDirect) prefetch_map(&d_map);
+  }
+  __syncwarp();
+  GemmSegments segments(p, work.cluster, work.first, work.last);
+  First first;
+  if (copies) first = find_first(segments, work.cluster, p, &shared.first);
+
+  // Loads that stay in the CTA need not wait for the others of the cluster to be there.
+  if constexpr (kMulticast) {
+    cluster_wait();
+  } else {
+    __syncthreads();
+  }
+  wait_for_previous_kernel();
+  launch_next_kernel();
 
   if (warpgroup < kProducers) {
     if constexpr (kConsumers > 1) register_decrease<kProducerRegisters>();
-    if (warp == 2 && elect_one()) {
-      if (kLoadA == kBulk) prefetch_map(&a_map);
-      if (kLoadB == kBulk) prefetch_map(&b_map);
-      if (kStore != kStoreDirect) prefetch_map(&d_map);
-    }
-    __syncwarp();
     if constexpr (kThreadsLoad) {
-      start();
       run_producer_threads(work, &a_map, &b_map, p);
-    } else if (warp == 1) {
-      run_producer(work, &a_map, &b_map, p, &shared.first, start);
-    } else {
-      start();
+    } else if (copies && elect_one()) {
+      run_producer(work, &a_map, &b_map, p, segments, first);
     }
     __syncwarp();
     if constexpr (kSplit > 1 && !kMulticast) cluster_wait();
   } else {
     if constexpr (kConsumers > 1) register_increase<kConsumerRegisters>();
-    start();
     run_consumer(work, warpgroup - kProducers, &d_map, buffers, exchanged, shared, p);
   }
   if constexpr (kMulticast) {  // others may still arrive at our barriers

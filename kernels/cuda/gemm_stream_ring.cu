@@ -248,28 +248,29 @@ extern "C" __global__ void __launch_bounds__(kThreads, kCtas)
                       static_cast<int>(gridDim.x) / kSplit,
                       p.tiles * p.gemm.batch};
 
-  if (warp >= 4 * kConsumers) {
-    const bool copies_weights = warp == 4 * kConsumers;
-    const bool chosen = elect_one();
-    if (copies_weights) {
-      if (chosen) init_full(shared, p.stages);
-      __syncwarp();
-      named_barrier_arrive(kReady, kThreads);
+  const bool copies_weights = warp == 4 * kConsumers;
+  const bool copies_activations = warp > 4 * kConsumers;
+  const bool chosen = elect_one();
+  if (copies_weights) {
+    if (chosen) init_full(shared, p.stages);
+    __syncwarp();
+    named_barrier_arrive(kReady, kThreads);
+  } else {
+    if (copies_activations && chosen) init_empty(shared, p.stages, rank);
+    __syncwarp();
+    named_barrier(kReady, kThreads);
+  }
+  if constexpr (kSplit > 1) {
+    // What the activations' warp has initialised is its own CTA's.
+    if (copies_activations) {
+      cluster_arrive();
     } else {
-      if (chosen) init_empty(shared, p.stages, rank);
-      __syncwarp();
-      named_barrier(kReady, kThreads);
+      cluster_arrive_relaxed();
     }
-    if constexpr (kSplit > 1) {
-      // What this warp has initialised is its own CTA's.
-      if (copies_weights) {
-        cluster_arrive_relaxed();
-      } else {
-        cluster_arrive();
-      }
-    }
+  }
+  if (copies_weights || copies_activations) {
     if (chosen && copies_weights) produce_weights(stream, &weights);
-    if (chosen && !copies_weights) {
+    if (chosen && copies_activations) {
       barrier_arrive(&shared.ready);
       produce_activations(stream, &activations);
     }
@@ -277,11 +278,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, kCtas)
     if constexpr (kSplit > 1) cluster_wait();
     return;
   }
-  named_barrier(kReady, kThreads);
-  if constexpr (kSplit > 1) {
-    cluster_arrive_relaxed();
-    cluster_wait();  // the others' barriers are ready
-  }
+  if constexpr (kSplit > 1) cluster_wait();  // the others' barriers are ready
   Position at;
   for (int tile = stream.first_tile; tile < stream.all_tiles; tile += stream.tile_stride) {
     float acc[kCols / 2];
