@@ -55,10 +55,11 @@ TEST_P(CpuConformance, EveryCase) {
     ASSERT_FALSE(configurations.empty()) << key(problem);
     // Another part of the list for each case: all are met over the whole suite.
     const std::size_t count = std::min(kConfigurationsPerCase, configurations.size());
+    const auto memory = host_memory();
+    Fixture fixture(description, *memory);
     for (std::size_t i = 0; i < count; ++i) {
       const auto& configuration = configurations[(turn++ * 7 + i) % configurations.size()];
-      const auto memory = host_memory();
-      ASSERT_EQ(check(*family, device, configuration, description, *memory), "");
+      ASSERT_EQ(check(*family, device, configuration, fixture), "");
       ++checked;
     }
   }

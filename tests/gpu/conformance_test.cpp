@@ -2,12 +2,11 @@
 #include "compile/compiler.hpp"
 #include "families/cuda_family.hpp"
 #include "gpu/device_memory.hpp"
+#include "support/build_ahead.hpp"
 #include "support/cases.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace gemwright::test {
@@ -48,7 +47,7 @@ std::vector<Case> cases_of(DataType type) {
 
 struct Check {
   Case description;
-  Configuration configuration;
+  std::vector<Configuration> configurations;
 };
 
 class GpuConformance : public GpuTest, public testing::WithParamInterface<Subject> {
@@ -71,8 +70,10 @@ class GpuConformance : public GpuTest, public testing::WithParamInterface<Subjec
       const auto configurations = family->configurations(problem, device_);
       EXPECT_FALSE(configurations.empty() && !family->vendor()) << key(problem);
       const std::size_t count = std::min(per_case, configurations.size());
+      list.push_back({description, {}});
       for (std::size_t i = 0; i < count; ++i) {
-        list.push_back({description, configurations[(turn++ * 7 + i) % configurations.size()]});
+        const std::size_t which = (turn++ * 7 + i) % configurations.size();
+        list.back().configurations.push_back(configurations[which]);
       }
     }
     return list;
@@ -82,19 +83,14 @@ class GpuConformance : public GpuTest, public testing::WithParamInterface<Subjec
   void compile_all(const std::vector<Check>& list) {
     const auto* family = dynamic_cast<const CudaFamily*>(GetParam().family);
     if (family == nullptr) return;
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      for (std::size_t i = next++; i < list.size(); i = next++) {
-        try {
-          const Problem problem = canonical(list[i].description.problem).problem;
-          compile::compile(family->source(problem, device_, list[i].configuration));
-        } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the check that follows says it
-        }
+    std::vector<compile::Source> sources;
+    for (const Check& one : list) {
+      const Problem problem = canonical(one.description.problem).problem;
+      for (const Configuration& configuration : one.configurations) {
+        sources.push_back(family->source(problem, device_, configuration));
       }
-    };
-    std::vector<std::thread> threads(std::max(1U, std::thread::hardware_concurrency()));
-    for (auto& thread : threads) thread = std::thread(work);
-    for (auto& thread : threads) thread.join();
+    }
+    build_ahead(sources);
   }
 
   void run(std::size_t per_case, std::size_t stride = 1) {
@@ -103,19 +99,27 @@ class GpuConformance : public GpuTest, public testing::WithParamInterface<Subjec
     compile_all(list);
     DeviceMemory memory;
     int faults = 0;
-    for (const auto& [description, configuration] : list) {
+    int checked = 0;
+    for (const auto& [description, configurations] : list) {
       memory.clear();
-      std::string fault;
-      try {
-        fault = check(*GetParam().family, device_, configuration, description, memory);
-      } catch (const Error& error) {
-        fault = description.name + ", " + GetParam().family->configuration_name(configuration) +
-                ": " + error.what();
+      Fixture fixture(description, memory);
+      for (const Configuration& configuration : configurations) {
+        const std::string fault = fault_of(configuration, fixture);
+        EXPECT_EQ(fault, "");
+        if (!fault.empty() && ++faults == 10) FAIL() << "and more";
+        ++checked;
       }
-      EXPECT_EQ(fault, "");
-      if (!fault.empty() && ++faults == 10) FAIL() << "and more";
     }
-    RecordProperty("checks", static_cast<int>(list.size()));
+    RecordProperty("checks", checked);
+  }
+
+  std::string fault_of(const Configuration& configuration, Fixture& fixture) const {
+    const Family& family = *GetParam().family;
+    try {
+      return check(family, device_, configuration, fixture);
+    } catch (const Error& error) {
+      return fixture.name() + ", " + family.configuration_name(configuration) + ": " + error.what();
+    }
   }
 
   Device device_ = Device::parse("h200");  // replaced where there is a device

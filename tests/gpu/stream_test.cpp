@@ -29,11 +29,10 @@ class CudaStream : public GpuTest {
     for (const Problem& problem : problems) {
       const Problem form = canonical(problem).problem;
       ASSERT_FALSE(family().refuse(form, device)) << *family().refuse(form, device);
+      memory_.clear();
+      Fixture fixture({key(form), problem, fill, false}, memory_);
       for (const auto& configuration : family().configurations(form, device)) {
-        memory_.clear();
-        const std::string name = key(form) + " " + family().configuration_name(configuration);
-        EXPECT_EQ(check(family(), device, configuration, {name, problem, fill, false}, memory_),
-                  "");
+        EXPECT_EQ(check(family(), device, configuration, fixture), "");
       }
     }
   }
@@ -104,16 +103,21 @@ TEST_F(CudaStream, OneKernelServesEveryMOfItsClass) {
   for (const std::int64_t largest : {8, 32}) {
     const Problem built = canonical(layer(largest, 2056, 1032, true)).problem;
     compile_all({built}, device);
-    for (const auto& configuration : family().configurations(built, device)) {
-      const auto kernel = family().build(built, device, configuration);
-      for (std::int64_t m = largest / 2 + 1; m <= largest; m += 3) {
-        memory_.clear();
-        const Problem problem = layer(m, 2056, 1032, true);
-        const Problem form = canonical(problem).problem;
-        ASSERT_TRUE(kernel->serves(form)) << key(form);
-        Fixture fixture({key(form), problem, Fill::normal, false}, memory_);
-        run(*kernel, problem, fixture);
-        EXPECT_EQ(fixture.compare(), "") << family().configuration_name(configuration);
+    const auto configurations = family().configurations(built, device);
+    std::vector<std::shared_ptr<const Kernel>> kernels;
+    for (const auto& configuration : configurations) {
+      kernels.push_back(family().build(built, device, configuration));
+    }
+    for (std::int64_t m = largest / 2 + 1; m <= largest; m += 3) {
+      memory_.clear();
+      const Problem problem = layer(m, 2056, 1032, true);
+      const Problem form = canonical(problem).problem;
+      Fixture fixture({key(form), problem, Fill::normal, false}, memory_);
+      for (std::size_t i = 0; i < kernels.size(); ++i) {
+        ASSERT_TRUE(kernels[i]->serves(form)) << key(form);
+        fixture.reset();
+        run(*kernels[i], problem, fixture);
+        EXPECT_EQ(fixture.compare(), "") << family().configuration_name(configurations[i]);
       }
     }
   }

@@ -39,16 +39,15 @@ TEST_F(Vendor, EveryHeuristicIsNamedAndComesBackFromItsParameters) {
 
 TEST_F(Vendor, AnAlgorithmOfAnotherProblemIsRebuiltOrRefused) {
   const Device device = Device::cuda(0);
-  const Problem given = Problem::linear(96, 768, 512, DataType::bf16);
+  DeviceMemory memory;
+  Fixture fixture({"rebuilt", Problem::linear(96, 768, 512, DataType::bf16), Fill::normal, false},
+                  memory);
   int built = 0;
   for (const std::int64_t m : {1, 64, 2048}) {
     for (const auto& configuration :
          family_.configurations(Problem::linear(m, 4096, 4096, DataType::bf16), device)) {
-      DeviceMemory memory;
       try {
-        EXPECT_EQ(
-            check(family_, device, configuration, {"rebuilt", given, Fill::normal, false}, memory),
-            "");
+        EXPECT_EQ(check(family_, device, configuration, fixture), "");
         ++built;
       } catch (const DeviceError&) {  // NOLINT(bugprone-empty-catch): refused, as it may be
       }

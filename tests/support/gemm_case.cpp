@@ -280,7 +280,13 @@ Workspace make_workspace(Memory& memory, std::size_t bytes) {
 std::string check(const Family& family, const Device& device, const Configuration& configuration,
                   const Case& description, Memory& memory) {
   Fixture fixture(description, memory);
-  const Canonical form = canonical(description.problem);
+  return check(family, device, configuration, fixture);
+}
+
+std::string check(const Family& family, const Device& device, const Configuration& configuration,
+                  Fixture& fixture) {
+  Memory& memory = fixture.memory();
+  const Canonical form = canonical(fixture.problem());
   const auto kernel = family.build(form.problem, device, configuration);
   const Workspace workspace = make_workspace(memory, kernel->workspace_bytes(form.problem));
   const Operands given = fixture.operands();

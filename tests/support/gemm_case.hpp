@@ -61,6 +61,9 @@ class Fixture {
  public:
   Fixture(const Case& description, Memory& memory, std::uint32_t seed = 1);
 
+  const std::string& name() const { return case_.name; }
+  const Problem& problem() const { return case_.problem; }
+  Memory& memory() const { return memory_; }
   const Operands& operands() const { return device_; }
   /// Poisons D (or puts C back, where C is D) for another run.
   void reset();
@@ -106,7 +109,11 @@ class Fixture {
 Workspace make_workspace(Memory& memory, std::size_t bytes);
 
 /// Runs the configuration on the case and compares; "" when right. The kernel gets the canonical
-/// problem, as plans give it.
+/// problem, as plans give it. Many configurations may take turns on one fixture: its reference is
+/// what costs.
+std::string check(const Family& family, const Device& device, const Configuration& configuration,
+                  Fixture& fixture);
+/// The same, for one configuration alone.
 std::string check(const Family& family, const Device& device, const Configuration& configuration,
                   const Case& description, Memory& memory);
 
