@@ -4,11 +4,11 @@
 #include "device/cuda/launch.hpp"
 #include "device/profile.hpp"
 #include "families/cuda_common/gemm_params.hpp"
+#include "families/cuda_common/hopper_tiles.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_common/operand_map.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -18,9 +18,6 @@ namespace {
 using cuda_layout::tiles_of;
 using gemwright_device::HopperParams;
 
-// Clusters that share one stream-K tile, at most: adding up more parts costs more than it saves.
-constexpr std::int64_t kMostParts = 8;
-constexpr std::int64_t kMostGridY = 65535;
 // L2 policies of bulk copies; see kernels/cuda/ptx_hopper.cuh.
 constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
 constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
@@ -34,14 +31,6 @@ cuda::TensorMap encode(const Operand& operand, const cuda_layout::Plane& plane, 
   cuda::TensorMap map;
   cuda::encode(map, shape, base);
   return map;
-}
-
-// See hopper_params.cuh.
-gemwright_device::Divisor divisor(std::int64_t by) {
-  const auto d = static_cast<std::uint64_t>(by);
-  const int bits = std::bit_width(d - 1);
-  return {.multiplier = static_cast<unsigned>((std::uint64_t{1} << (31 + bits)) / d + 1),
-          .shift = static_cast<unsigned>(31 + bits)};
 }
 
 const void* aligned_below(const void* pointer) {
@@ -77,7 +66,7 @@ class HopperKernel final : public Kernel {
 
   std::size_t workspace_bytes(const Problem& problem) const override {
     const View view = view_of(problem, setting_.swap);
-    if (stream(view.problem).streamed == 0) return 0;
+    if (stream(view.problem).tiles == 0) return 0;
     // Two parts of tiles a CTA at most.
     return gemwright_device::kCounterBytes +
            static_cast<std::size_t>(2 * clusters_ * setting_.cluster()) *
@@ -106,7 +95,7 @@ class HopperKernel final : public Kernel {
     HopperParams params = parameters(view.problem, mapped, workspace);
     cuda::LaunchShape shape = shape_;
     shape.dependent = operands.early != Early::none;
-    set_grid(params, shape);
+    set_grid(params, shape, clusters_, setting_.split > 1);
     void* arguments[] = {&a, &b, &d, &params};
     loaded_->launch(shape, arguments, stream);
   }
@@ -139,40 +128,21 @@ class HopperKernel final : public Kernel {
                   false, 128, base);
   }
 
-  struct Streamed {
-    int streamed = 0;
-    int share = 0;
-  };
-
-  // The tiles that are left when all clusters have had equally many; with one more each when those
-  // few would have to be cut into very small parts.
   Streamed stream(const Problem& p) const {
     if (!setting_.stream_k) return {};
     const std::int64_t tiles = tiles_of(p.m, setting_.tile_m * setting_.cluster_m) *
                                tiles_of(p.n, setting_.tile_n * setting_.cluster_n) * p.batch;
-    const std::int64_t blocks = tiles_of(p.k, 128 / size_bytes(p.a.type));
-    std::int64_t streamed = tiles % clusters_;
-    if (streamed * kMostParts < clusters_ && streamed > 0 && streamed + clusters_ <= tiles) {
-      streamed += clusters_;
-    }
-    const std::int64_t counters =
-        streamed * setting_.cluster() * (setting_.ping_pong ? 1 : setting_.consumers());
-    if (blocks == 0 || streamed * blocks > (1 << 30) || counters > gemwright_device::kMaxCounters) {
-      return {};
-    }
-    return {static_cast<int>(streamed), static_cast<int>(tiles_of(streamed * blocks, clusters_))};
+    return stream_tiles(tiles, tiles_of(p.k, 128 / size_bytes(p.a.type)), clusters_,
+                        setting_.cluster() * (setting_.ping_pong ? 1 : setting_.consumers()));
   }
 
   HopperParams parameters(const Problem& p, const Operands& operands, void* workspace) const {
     HopperParams params{};
     const auto [streamed, share] = stream(p);
     params.gemm = gemm_params(p, operands, streamed > 0 ? workspace : nullptr);
-    params.gemm.group = setting_.group;
-    params.tiles_m = static_cast<int>(tiles_of(p.m, setting_.tile_m * setting_.cluster_m));
-    params.tiles_n = static_cast<int>(tiles_of(p.n, setting_.tile_n * setting_.cluster_n));
-    params.tiles = params.tiles_m * params.tiles_n * params.gemm.batch;
-    params.along_n = setting_.along_n ? 1 : 0;
-    set_divisors(params);
+    set_tiles(params, tiles_of(p.m, setting_.tile_m * setting_.cluster_m),
+              tiles_of(p.n, setting_.tile_n * setting_.cluster_n), setting_.group,
+              setting_.along_n);
     params.a_batches = p.a.batch_stride != 0 ? 1 : 0;
     params.b_batches = p.b.batch_stride != 0 ? 1 : 0;
     // What one or two columns of tiles read, at about the same time, need not stay in L2.
@@ -181,39 +151,6 @@ class HopperKernel final : public Kernel {
     params.streamed = streamed;
     params.share = share;
     return params;
-  }
-
-  // In one wave (all tiles at once, or split ones, whose parts are exchanged but once) the grid
-  // says which tile is whose.
-  void set_grid(HopperParams& params, cuda::LaunchShape& shape) const {
-    const auto count = [](std::int64_t n) { return static_cast<unsigned>(n); };
-    const bool one_wave = params.streamed == 0 && (setting_.split > 1 || params.tiles <= clusters_);
-    const std::int64_t across = params.along_n != 0 ? params.tiles_n : params.tiles_m;
-    const std::int64_t down = params.along_n != 0 ? params.tiles_m : params.tiles_n;
-    if (one_wave && down <= kMostGridY && params.gemm.batch <= kMostGridY) {
-      params.one_wave = 1;
-      params.step = params.tiles;
-      shape.grid = {count(across) * shape.cluster[0], count(down), count(params.gemm.batch)};
-      return;
-    }
-    // Streamed tiles are shares of all clusters, however few tiles there are.
-    const bool a_tile_each =
-        params.streamed == 0 && (setting_.split > 1 || params.tiles < clusters_);
-    const int clusters = a_tile_each ? params.tiles : clusters_;
-    params.step = clusters;
-    shape.grid[0] = count(clusters) * shape.cluster[0];
-  }
-
-  static void set_divisors(HopperParams& params) {
-    const std::int64_t across = params.along_n != 0 ? params.tiles_n : params.tiles_m;
-    const std::int64_t down = params.along_n != 0 ? params.tiles_m : params.tiles_n;
-    const std::int64_t group = std::min<std::int64_t>(params.gemm.group, across);
-    params.gemm.group = static_cast<int>(group);
-    params.last_group = static_cast<int>((across - 1) / group);
-    params.by_tiles = divisor(across * down);
-    params.by_group = divisor(group * down);
-    params.by_size = divisor(group);
-    params.by_last_size = divisor(across - params.last_group * group);
   }
 
   const CudaFamily& family_;
