@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,12 +31,26 @@ struct Arguments {
   std::vector<std::string> models = {"llama-3.1-8b", "llama-3.3-70b", "flux.1-dev"};
   std::vector<std::int64_t> m = {1, 4, 16, 32, 64, 128, 512, 4096};
   std::vector<std::string> formats = {"nf4", "int4", "mxfp4", "nvfp4"};
+  std::vector<std::string> sizes;  // "NxK": instead of the models'
   int own = 12;
+  bool every = false;
   double seconds = 540;
 };
 
+Shape shape_of(const std::string& size) {
+  std::int64_t n = 0, k = 0;
+  char x = 0;
+  std::istringstream text(size);
+  if (!(text >> n >> x >> k) || x != 'x' || n <= 0 || k <= 0) {
+    throw InvalidArgument("sizes", size, "N x K, for instance 4096x14336");
+  }
+  return {"size", size, n, k};
+}
+
 std::vector<Shape> shapes(const Arguments& arguments) {
   std::vector<Shape> list;
+  for (const std::string& size : arguments.sizes) list.push_back(shape_of(size));
+  if (!list.empty()) return distinct(std::move(list));
   for (const std::string& model : arguments.models) {
     for (const Shape& shape : shapes_of(model)) list.push_back(shape);
   }
@@ -63,13 +78,14 @@ class Side {
     for (const Checked& checked : build_checked(problem_, device_, candidates)) {
       const Candidate& candidate = candidates[checked.candidate];
       kernels_.push_back({checked.kernel,
-                          candidate.family->configuration_name(candidate.configuration), nullptr,
-                          1});
+                          candidate.family->configuration_name(candidate.configuration),
+                          candidate.estimate.us, nullptr, 1});
     }
   }
 
   std::size_t size() const { return kernels_.size(); }
   const std::string& label(std::size_t i) const { return kernels_[i].label; }
+  double predicted_us(std::size_t i) const { return kernels_[i].predicted_us; }
 
   // Seconds of the sample; the first also finds out how many runs make one.
   tune::SampleTime sample(std::size_t i) {
@@ -90,6 +106,7 @@ class Side {
   struct Timed {
     std::shared_ptr<const Kernel> kernel;
     std::string label;
+    double predicted_us;
     std::unique_ptr<tune::Rotation> rotation;
     int runs;
   };
@@ -118,10 +135,20 @@ std::vector<Candidate> vendor_candidates(const Problem& problem, const Device& d
   return candidates;
 }
 
-Row race(const Problem& low, const Problem& dense, const Device& device, int own) {
+void print_every(const Problem& problem, const Side& side,
+                 const std::vector<tune::Contender>& contenders) {
+  fmt::print("{}\n", key(problem));
+  for (std::size_t i = 0; i < side.size(); ++i) {
+    fmt::print("  {:40} {:8.2f} us, predicted {:8.2f}\n", side.label(i),
+               tune::median(contenders[i]), side.predicted_us(i));
+  }
+}
+
+Row race(const Problem& low, const Problem& dense, const Device& device,
+         const Arguments& arguments) {
   Side coded(low, device);
   Side plain(dense, device);
-  coded.add(own_candidates(low, device, own));
+  coded.add(own_candidates(low, device, arguments.own));
   plain.add(vendor_candidates(dense, device));
   std::vector<tune::Contender> contenders(coded.size() + plain.size());
   if (plain.size() > 0) contenders[coded.size()].always_final = true;
@@ -131,6 +158,7 @@ Row race(const Problem& low, const Problem& dense, const Device& device, int own
         return std::optional(i < coded.size() ? coded.sample(i) : plain.sample(i - coded.size()));
       },
       tune::policy_of(device.kind()), never);
+  if (arguments.every) print_every(low, coded, contenders);
 
   Row row = Row::of(low);
   row.format = key(*low.weight);
@@ -182,7 +210,7 @@ void measure_all(const Arguments& arguments, const Device& device, Report& repor
         const auto layer = [&](auto... weight) {
           return canonical(Problem::linear(m, shape.n, shape.k, DataType::bf16, weight...)).problem;
         };
-        Row row = race(layer(parse_weight_format(format)), layer(), device, arguments.own);
+        Row row = race(layer(parse_weight_format(format)), layer(), device, arguments);
         row.model = shape.model;
         row.role = shape.role;
         report.add(std::move(row));
@@ -211,6 +239,9 @@ int main(int argc, char** argv) {
   app.add_option("--models", arguments.models)->delimiter(',')->capture_default_str();
   app.add_option("--m", arguments.m, "values of M")->delimiter(',')->capture_default_str();
   app.add_option("--formats", arguments.formats)->delimiter(',')->capture_default_str();
+  app.add_option("--sizes", arguments.sizes, "NxK of weights, instead of the models'")
+      ->delimiter(',');
+  app.add_flag("--every", arguments.every, "print every own candidate");
   app.add_option("--own", arguments.own, "own candidates a shape, the best predicted; 0: all")
       ->capture_default_str();
   app.add_option("--seconds", arguments.seconds, "stop after that")->capture_default_str();
