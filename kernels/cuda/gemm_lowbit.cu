@@ -5,12 +5,12 @@
 // A cluster takes an equal share of the 16-row tiles of the weight, in passes of kWarpsN * kTiles;
 // its CTAs share K, and so do the kWarpsK warps (times kWarpsN) of each, a block of 64 at a time.
 //
-// The preamble gives: kType (of A: fp16 or bf16), kCodes, kScaleType, kGroup (columns that share a
-// scale; 0: all of them), kGlobalScale, kZeros; kWarpsK, kWarpsN, kTiles (of 16 weight rows, a warp
-// and pass), kStages (blocks of K in flight, and one in use), kCols (rows of A, a multiple of 8),
-// kSplit (CTAs of a cluster), kCtas (resident a multiprocessor), kBulk (A is read by bulk copies: K
-// contiguous, rows of whole 16 bytes); and of the epilogue kTypeD, kWidth, kHasC, kTypeC, kBias,
-// kTypeBias.
+// The preamble gives: kType (of A: fp16 or bf16), kBits, kCodes, kScaleType, kGroup (columns that
+// share a scale; 0: all of them), kGlobalScale, kZeros; kWarpsK, kWarpsN, kTiles (of 16 weight
+// rows, a warp and pass), kStages (blocks of K in flight, and one in use), kCols (rows of A, a
+// multiple of 8), kSplit (CTAs of a cluster), kCtas (resident a multiprocessor), kBulk (A is read
+// by bulk copies: K contiguous, rows of whole 16 bytes); and of the epilogue kTypeD, kWidth, kHasC,
+// kTypeC, kBias, kTypeBias.
 #include "epilogue.cuh"
 #include "lowbit_weight.cuh"
 #include "mma_fragments.cuh"
@@ -21,8 +21,10 @@ namespace gemwright_device {
 
 using Output = Epilogue<kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias>;
 
-constexpr bool kLookedUp = kCodes == kCodeE2m1 || kCodes == kCodeTable;
-using Table = PairTable<kType, kLookedUp>;
+using Decoder = CodeDecoder<kType, kBits, kCodes>;
+using Groups = HeldGroups<kType, kBits, kScaleType, kGroup, kZeros>;
+using GroupPlaces = Groups::Layout;
+using Planes = CodePlanes<kBits>;
 
 constexpr int kWarps = kWarpsK * kWarpsN;
 constexpr int kThreads = 32 * kWarps;
@@ -31,16 +33,28 @@ constexpr int kSliceK = 64 * kWarpsK;       // of K that all warps take at a tim
 constexpr int kPitch = kSliceK * 2 + 16;    // of a row of A; rows of 8 fall into all banks
 constexpr int kSlotBytes = kCols * kPitch;  // of the ring of activations
 constexpr int kMaxSlots = 32;
-// Scales of a block of K: kTogether groups of kGroupSteps steps, or one of kGroupBlocks blocks.
-constexpr int kTogether = kGroup == 0 || kGroup >= 64 ? 1 : 64 / kGroup;
-constexpr int kGroupSteps = 4 / kTogether;
-constexpr int kGroupBlocks = kGroup >= 64 ? kGroup / 64 : 1;
-constexpr int kScaleBytes = 2 * kTogether * scale_size(kScaleType);
-constexpr int kZeroBytes = 2 * kTogether;
+constexpr int kTogether = GroupPlaces::kTogether;
 constexpr int kTileFloats = 16 * kCols;  // of a tile of D
-/// Tiles of each warp whose sums are added up at a time, in the table's free halves.
-constexpr int kRound = Table::kSpareFloats / (kWarps * kTileFloats);
-static_assert(kRound > 0 && kScaleBytes >= 2);
+
+/// Where the sums of the warps meet: in the free halves of a table of 256 rows, else behind it.
+struct SumSpace {
+  static constexpr bool kInTable = Decoder::kLookedUp && Decoder::Table::kRows == 256;
+  static constexpr int kFloats = 256 * 32;
+  /// Of the table and the sums.
+  static constexpr int kBytes = Decoder::kTableBytes + (kInTable ? 0 : 4 * kFloats);
+
+  char* memory;
+
+  __device__ __forceinline__ float* at(int i) const {
+    if constexpr (!kInTable) return reinterpret_cast<float*>(memory + Decoder::kTableBytes) + i;
+    constexpr int kRow = Decoder::Table::kRowBytes;
+    return reinterpret_cast<float*>(memory + i / 32 * kRow + kRow / 2 + i % 32 * 4);
+  }
+};
+
+/// Tiles of each warp whose sums are added up at a time.
+constexpr int kRound = SumSpace::kFloats / (kWarps * kTileFloats);
+static_assert(kRound > 0);
 
 struct Shared {
   Barrier full[kMaxSlots];
@@ -49,9 +63,6 @@ struct Shared {
 };
 constexpr int kSharedBytes = 2048;
 static_assert(sizeof(Shared) <= kSharedBytes);
-
-/// What the sums are in units of.
-constexpr float kUnit = kLookedUp ? 1.0F : Integers<kType>::kUnit;
 
 /// The part of K, the tiles and the passes of a CTA and a warp.
 struct Work {
@@ -91,10 +102,15 @@ __device__ __forceinline__ Work work_of(const LowbitParams& p) {
 /// which cost neither registers nor the load pipe's time, that table lookups need. The positions of
 /// what is being copied run ahead of those of what is used, into the next pass too.
 struct Stream {
-  static constexpr int kCodeBytes = 512 * kTiles;
-  static constexpr int kScaleSpan = 8 * kScaleBytes;  // of a tile
-  static constexpr int kZeroSpan = kZeros ? 8 * kZeroBytes : 0;
-  static constexpr int kTileBytes = 512 + kScaleSpan + kZeroSpan;
+  // Bytes of a tile in each of the stage's parts, and where those begin.
+  static constexpr int kFirstSpan = 32 * Planes::kFirst;
+  static constexpr int kSecondSpan = 32 * Planes::kSecond;
+  static constexpr int kScaleSpan = 8 * GroupPlaces::kScaleBytes;
+  static constexpr int kZeroSpan = 8 * GroupPlaces::kZeroBytes;
+  static constexpr int kTileBytes = kFirstSpan + kSecondSpan + kScaleSpan + kZeroSpan;
+  static constexpr int kSecondAt = kTiles * kFirstSpan;
+  static constexpr int kScalesAt = kSecondAt + kTiles * kSecondSpan;
+  static constexpr int kZerosAt = kScalesAt + kTiles * kScaleSpan;
   static constexpr int kStageBytes = kTiles * kTileBytes;
   /// 16-row tiles lie four in one of 64 rows, so that a warp's lie in that many pieces.
   static constexpr int kPieces = (kTiles + 6) / 4;
@@ -149,14 +165,12 @@ struct Stream {
     if (++at == kStages) at = 0, parity ^= 1;
   }
 
-  __device__ __forceinline__ void read(Held<16>& code, Held<kScaleBytes>& scale,
-                                       Held<kZeroBytes>& zero, int r) const {
+  __device__ __forceinline__ void read(HeldCodes<kBits>& codes, Groups& groups, int r) const {
     const unsigned stage = ring + at * kStageBytes;
-    code.load(stage + r * 512 + lane * 16);
-    scale.load(stage + kCodeBytes + r * kScaleSpan + lane / 4 * kScaleBytes);
-    if constexpr (kZeros) {
-      zero.load(stage + kCodeBytes + kTiles * kScaleSpan + r * kZeroSpan + lane / 4 * kZeroBytes);
-    }
+    codes.load(stage + r * kFirstSpan, stage + kSecondAt + r * kSecondSpan, lane);
+    const int pair = lane / 4;
+    groups.load(stage + kScalesAt + r * kScaleSpan + pair * GroupPlaces::kScaleBytes,
+                stage + kZerosAt + r * kZeroSpan + pair * GroupPlaces::kZeroBytes);
   }
 
  private:
@@ -177,23 +191,24 @@ struct Stream {
     __syncwarp();
     if (count <= 0) return;
     const unsigned stage = ring + to * kStageBytes;
-    const int set = kGroup == 0 ? 0 : block / kGroupBlocks;
-    const long long code_at =
-        (static_cast<long long>(wide) * weight.blocks + block) * 4 + begin % 4;
-    const long long scale_at = (static_cast<long long>(wide) * weight.sets + set) * 4 + begin % 4;
-    copy_span<512>(stage, weight.codes, code_at);
-    copy_span<kScaleSpan>(stage + kCodeBytes, weight.scales, scale_at);
-    if constexpr (kZeros) {
-      copy_span<kZeroSpan>(stage + kCodeBytes + kTiles * kScaleSpan, weight.zeros, scale_at);
-    }
+    const long long codes =
+        (static_cast<long long>(wide) * weight.blocks + block) * Planes::kTileBytes;
+    copy_span<kFirstSpan>(stage, weight.codes, codes);
+    copy_span<kSecondSpan>(stage + kSecondAt, weight.codes, codes + Planes::kSecondAt);
+    const long long set = static_cast<long long>(wide) * weight.sets + GroupPlaces::set_of(block);
+    copy_span<kScaleSpan>(stage + kScalesAt, weight.scales, set * 4 * kScaleSpan);
+    copy_span<kZeroSpan>(stage + kZerosAt, weight.zeros, set * 4 * kZeroSpan);
   }
 
-  /// `kSpan` bytes a tile.
+  /// `kSpan` bytes a tile, of the 64 rows whose bytes begin `offset` after `from`.
   template <int kSpan>
   __device__ __forceinline__ void copy_span(unsigned area, const void* from,
-                                            long long index) const {
-    copy_line(area + (begin - tile) * kSpan, static_cast<const char*>(from) + index * kSpan,
-              count * kSpan, &full[to], kEvictFirst);
+                                            long long offset) const {
+    if constexpr (kSpan > 0) {
+      copy_line(area + (begin - tile) * kSpan,
+                static_cast<const char*>(from) + offset + begin % 4 * kSpan, count * kSpan,
+                &full[to], kEvictFirst);
+    }
   }
 };
 
@@ -307,33 +322,48 @@ struct Activations {
   }
 };
 
+/// Sums of the activations of each group of a block: of columns 2t and 2t + 1 of every 8.
+struct ActivationSums {
+  float sum[kTogether][kColBlocks][2];
+
+  __device__ __forceinline__ explicit ActivationSums(const unsigned (&x)[kColBlocks][8]) {
+    constexpr unsigned kOne = kType == kF16 ? 0x3c003c00U : 0x3f803f80U;
+    const unsigned ones[4] = {kOne, kOne, kOne, kOne};
+#pragma unroll
+    for (int step = 0; step < 4; ++step) {
+      const int group = step / GroupPlaces::kSteps;
+#pragma unroll
+      for (int c = 0; c < kColBlocks; ++c) {
+        float part[4];
+        multiply_first<kType>(part, ones, x[c][2 * step], x[c][2 * step + 1]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          sum[group][c][i] = part[i] + (step % GroupPlaces::kSteps == 0 ? 0 : sum[group][c][i]);
+        }
+      }
+    }
+  }
+};
+
 /// acc += scale * (codes of one block x activations), group by group.
 __device__ __forceinline__ void multiply_block(float (&acc)[kColBlocks][4], const Stream& stream,
-                                               int r, const Table& table,
-                                               const unsigned (&x)[kColBlocks][8]) {
-  Held<16> code;
-  Held<kScaleBytes> scale;
-  Held<kZeroBytes> zero;
-  stream.read(code, scale, zero, r);
-  const unsigned lane4 = threadIdx.x % 32 * 4;
-  unsigned zeros[kTogether][2];
-#pragma unroll
-  for (int i = 0; i < 2 * kTogether; ++i) {
-    const unsigned z = kZeros ? zero.w[i / 4] >> (8 * (i % 4)) & 0xff : 8;
-    zeros[i / 2][i % 2] = Integers<kType>::offset(z);
-  }
+                                               int r, const Decoder& decoder,
+                                               const float* const (&tables)[2],
+                                               const unsigned (&x)[kColBlocks][8],
+                                               const ActivationSums* activations) {
+  HeldCodes<kBits> codes;
+  Groups groups;
+  stream.read(codes, groups, r);
 #pragma unroll
   for (int group = 0; group < kTogether; ++group) {
+    const unsigned offsets[2] = {Integers<kType>::offset(groups.integer_zero(group, 0)),
+                                 Integers<kType>::offset(groups.integer_zero(group, 1))};
     float sum[kColBlocks][4];
 #pragma unroll
-    for (int i = 0; i < kGroupSteps; ++i) {
-      const int step = group * kGroupSteps + i;
+    for (int i = 0; i < GroupPlaces::kSteps; ++i) {
+      const int step = group * GroupPlaces::kSteps + i;
       unsigned a[4];
-      if constexpr (kCodes == kCodeSymmetric || kCodes == kCodeOffset) {
-        Integers<kType>::decode(a, code.w[step], zeros[group]);
-      } else {
-        table.look_up(a, code.w[step], lane4);
-      }
+      decoder.decode(a, codes, step, offsets, tables);
 #pragma unroll
       for (int c = 0; c < kColBlocks; ++c) {
         if (i == 0) {
@@ -343,12 +373,17 @@ __device__ __forceinline__ void multiply_block(float (&acc)[kColBlocks][4], cons
         }
       }
     }
-    const float low = scale_of<kScaleType>(scale, group, 0);
-    const float high = scale_of<kScaleType>(scale, group, 1);
 #pragma unroll
-    for (int c = 0; c < kColBlocks; ++c) {
+    for (int i = 0; i < 4; ++i) {
+      const float scale = groups.scale(group, i / 2);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) acc[c][i] = fmaf(i < 2 ? low : high, sum[c][i], acc[c][i]);
+      for (int c = 0; c < kColBlocks; ++c) {
+        if constexpr (kZeros == kZeroReal) {
+          const float fraction = groups.zero_fraction(group, i / 2) * (-1 / Decoder::kUnit);
+          sum[c][i] = fmaf(fraction, activations->sum[group][c][i % 2], sum[c][i]);
+        }
+        acc[c][i] = fmaf(scale, sum[c][i], acc[c][i]);
+      }
     }
   }
 }
@@ -377,7 +412,7 @@ __device__ __forceinline__ void put_remote(const float* place, int rank, float x
 struct Reduction {
   const LowbitParams& p;
   const Work& work;
-  const Table& table;
+  const SumSpace& sums;
   float* gathered;  // [parity of the pass][CTA][tile of the pass][row of A][weight row]
   int first_row, rows;
   float scale;  // of the whole weight
@@ -439,7 +474,7 @@ struct Reduction {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int m = 8 * c + lane % 4 * 2 + i % 2;
-        *table.spare(base + place(m, lane / 4 + i / 2 * 8)) = acc[c][i];
+        *sums.at(base + place(m, lane / 4 + i / 2 * 8)) = acc[c][i];
       }
     }
   }
@@ -448,7 +483,7 @@ struct Reduction {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < kWarpsK; ++i) {
-      sum += *table.spare(((wn * kWarpsK + i) * count + r) * kTileFloats + place(m, row));
+      sum += *sums.at(((wn * kWarpsK + i) * count + r) * kTileFloats + place(m, row));
     }
     return sum;
   }
@@ -469,10 +504,23 @@ struct Reduction {
   }
 };
 
+/// Codebooks of the rows of a tile that this thread has, where every row has its own.
+struct RowTables {
+  const LowbitParams& p;
+
+  __device__ __forceinline__ const float* of(int tile, int half) const {
+    if constexpr (!Decoder::kByRow) return nullptr;
+    // A tile past the last is read, though never stored.
+    const int row = min(tile, p.tiles - 1) * 16 + threadIdx.x % 32 / 4 + 8 * half;
+    return p.weight.table + (static_cast<long long>(row) << kBits);
+  }
+};
+
 /// A pass: all steps of K.
 __device__ __forceinline__ void run_pass(float (&acc)[kTiles][kColBlocks][4], Stream& stream,
                                          Activations& activations, const Work& work,
-                                         const Table& table, int k) {
+                                         const Decoder& decoder, const RowTables& tables,
+                                         int first_tile, int k) {
   activations.begin_pass();
 #pragma unroll 1
   for (int step = 0; step < work.steps; ++step) {
@@ -486,8 +534,19 @@ __device__ __forceinline__ void run_pass(float (&acc)[kTiles][kColBlocks][4], St
       unsigned x[kColBlocks][8];
       activations.read(x);
       if (kBulk && 64 * block + 64 > k) mask_end(x, k - 64 * block);
+      const auto multiply_all = [&](const ActivationSums* sums) {
 #pragma unroll
-      for (int r = 0; r < kTiles; ++r) multiply_block(acc[r], stream, r, table, x);
+        for (int r = 0; r < kTiles; ++r) {
+          const float* const own[2] = {tables.of(first_tile + r, 0), tables.of(first_tile + r, 1)};
+          multiply_block(acc[r], stream, r, decoder, own, x, sums);
+        }
+      };
+      if constexpr (kZeros == kZeroReal) {
+        const ActivationSums sums(x);
+        multiply_all(&sums);
+      } else {
+        multiply_all(nullptr);
+      }
     }
     stream.next(mine);
     activations.next();
@@ -505,14 +564,16 @@ __device__ __forceinline__ void init_barriers(Shared& shared, int slots) {
 extern "C" __global__ void __launch_bounds__(kThreads, kCtas)
     gemm_lowbit(const __grid_constant__ LowbitParams p) {
   extern __shared__ __align__(1024) char memory[];
-  const Table table{memory};
-  auto& shared = *reinterpret_cast<Shared*>(memory + table.kBytes);
-  char* const ring = memory + table.kBytes + kSharedBytes + kWarps * kStages * Stream::kStageBytes;
+  const Decoder decoder{{memory}};
+  const SumSpace sums{memory};
+  auto& shared = *reinterpret_cast<Shared*>(memory + sums.kBytes);
+  char* const codes = memory + sums.kBytes + kSharedBytes;
+  char* const ring = codes + kWarps * kStages * Stream::kStageBytes;
   const Work work = work_of(p);
   if constexpr (kSplit > 1) cluster_arrive_relaxed();
   if (!p.early) wait_for_previous_kernel();
 
-  Stream stream(p, work, shared.weights, memory + table.kBytes + kSharedBytes);
+  Stream stream(p, work, shared.weights, codes);
 #pragma unroll
   for (int i = 0; i + 1 < kStages; ++i) stream.copy_step();
   Activations activations(p, work, shared, ring);
@@ -524,22 +585,25 @@ extern "C" __global__ void __launch_bounds__(kThreads, kCtas)
     activations.start();
     launch_next_kernel();
   }
-  if constexpr (kLookedUp) table.fill<kCodes, kThreads>(p.weight.table);
+  if constexpr (Decoder::kLookedUp) {
+    decoder.table.fill<kCodes, kThreads>(p.weight.table, threadIdx.x);
+  }
   __syncthreads();
   wait_for_previous_kernel();  // whatever else it wrote is visible to all
 
   const Reduction reduction{p,
                             work,
-                            table,
+                            sums,
                             reinterpret_cast<float*>(ring + p.slots * kSlotBytes),
                             activations.first_row,
                             activations.rows,
-                            kUnit * (kGlobalScale ? *p.weight.global_scale : 1.0F)};
+                            Decoder::kUnit * (kGlobalScale ? *p.weight.global_scale : 1.0F)};
   if constexpr (kSplit > 1) cluster_wait();  // the others have begun
 #pragma unroll 1
   for (int pass = 0; pass < p.passes; ++pass) {
     float acc[kTiles][kColBlocks][4] = {};
-    run_pass(acc, stream, activations, work, table, p.gemm.k);
+    const int tile = work.first + (pass * kWarpsN + work.wn) * kTiles;
+    run_pass(acc, stream, activations, work, decoder, {p}, tile, p.gemm.k);
     reduction.run(acc, pass);
   }
 }

@@ -1,7 +1,7 @@
 // What the low-bit kernels are given beside the dense ones' parameters. Read by host and device.
 #pragma once
 
-#include "params.cuh"
+#include "hopper_params.cuh"
 
 namespace gemwright_device {
 
@@ -26,6 +26,20 @@ struct LowbitParams {
   int slots;   // of the ring of activations
   int early;   // the weight is not written by the kernel before this one
   int padding;
+};
+
+/// Of kernels with one grid of tiles.
+struct LowbitTileParams {
+  GemmParams gemm;
+  LowbitWeight weight;
+};
+
+/// Of the wgmma kernel, which sees D^T = W * A^T: the weight is its A, of N rows.
+struct LowbitWideParams {
+  HopperParams hopper;
+  LowbitWeight weight;
+  int wide_tiles;  // of 64 weight rows
+  int early;       // as above
 };
 
 }  // namespace gemwright_device

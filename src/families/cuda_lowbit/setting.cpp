@@ -3,7 +3,6 @@
 #include "device/profile.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_lowbit/weight.hpp"
-#include "formats/packed_layout.hpp"
 
 #include <algorithm>
 
@@ -15,18 +14,14 @@ namespace {
 using cuda_layout::tiles_of;
 
 // See kernels/cuda/gemm_lowbit.cu.
-constexpr int kTableBytes = 64 << 10;
-constexpr int kSumBytes = 32 << 10;  // where there is no table
+constexpr int kSumBytes = 32 << 10;  // in the free half of a table of 64 KB
 constexpr int kBarrierBytes = 2048;
 constexpr int kMaxSlots = 32;
 constexpr int kReserved = 1024;  // that the driver takes of each CTA
 
-// Scales and zero points of 16 rows that are copied with a block of 64 columns.
-int scale_bytes(const Problem& p) {
-  const WeightFormat& format = *p.weight;
-  const auto together = static_cast<int>(formats::groups_together(format, p.k));
-  const int zero = format.zero == Zero::integer ? 1 : 0;
-  return 16 * together * (formats::size_bytes(format.scale) + zero);
+int table_and_sums(const WeightFormat& format) {
+  const int table = table_bytes(format);
+  return table == 2 * kSumBytes ? table : table + kSumBytes;
 }
 
 }  // namespace
@@ -53,6 +48,10 @@ std::string name_of(const Setting& s) {
                      s.cols, s.split, s.ctas);
 }
 
+int tile_bytes(const Problem& p) {
+  return 128 * p.weight->bits + 16 * scale_bytes(p);
+}
+
 Dealt deal(const Setting& s, const Problem& p, const CudaProfile& gpu, int clusters) {
   Dealt dealt;
   dealt.tiles = static_cast<int>(tiles_of(p.n, 16));
@@ -62,9 +61,8 @@ Dealt deal(const Setting& s, const Problem& p, const CudaProfile& gpu, int clust
   const std::int64_t steps = tiles_of(tiles_of(tiles_of(p.k, 64), s.split), s.warps_k);
   const int slot = s.cols * (s.warps_k * 128 + 16);
   const int exchanged = s.split == 1 ? 0 : 2 * s.split * s.warps_n * s.tiles * 64 * s.cols;
-  const int ring = s.warps_k * s.warps_n * s.stages * s.tiles * (512 + scale_bytes(p));
-  const int table = looks_up(*p.weight) ? kTableBytes : kSumBytes;
-  const int fixed = table + kBarrierBytes + exchanged + ring;
+  const int ring = s.warps_k * s.warps_n * s.stages * s.tiles * tile_bytes(p);
+  const int fixed = table_and_sums(*p.weight) + kBarrierBytes + exchanged + ring;
   const int room = std::min(static_cast<int>(gpu.shared_per_sm) / s.ctas - kReserved,
                             static_cast<int>(gpu.shared_per_block)) -
                    fixed;

@@ -34,6 +34,9 @@ Configuration configuration_of(const Setting& setting);
 /// For instance "lowbit_8x1_t4_s4_n8_k1_c1".
 std::string name_of(const Setting& setting);
 
+/// Codes, scales and zero points of 16 rows by 64 columns.
+int tile_bytes(const Problem& problem);
+
 /// How a launch deals out the work.
 struct Dealt {
   int tiles = 0;     // of 16 weight rows

@@ -12,13 +12,27 @@
 namespace gemwright::cuda_lowbit {
 namespace {
 
-// The numbers of kernels/cuda/lowbit_weight.cuh.
-enum class CodeKind : int { symmetric = 0, offset = 1, e2m1 = 2, table = 3 };
+// The numbers of kernels/cuda/lowbit_codes.cuh.
+enum class CodeKind : int { integer = 0, e2m1 = 1, e4m3 = 2, e5m2 = 3, table = 4, row_table = 5 };
 
 CodeKind code_kind(const WeightFormat& format) {
-  if (has_codebook(format)) return CodeKind::table;
-  if (format.codes == Codes::e2m1) return CodeKind::e2m1;
-  return format.zero == Zero::symmetric ? CodeKind::symmetric : CodeKind::offset;
+  switch (format.codes) {
+    case Codes::integer:
+      return CodeKind::integer;
+    case Codes::e2m1:
+      return CodeKind::e2m1;
+    case Codes::e4m3:
+      return CodeKind::e4m3;
+    case Codes::e5m2:
+      return CodeKind::e5m2;
+    case Codes::normal_float:
+    case Codes::fp4:
+    case Codes::learned:
+      return CodeKind::table;
+    case Codes::learned_per_row:
+      return CodeKind::row_table;
+  }
+  return CodeKind::table;
 }
 
 // Columns that share a scale; 0 where all of a row do.
@@ -29,19 +43,29 @@ int group_of(const WeightFormat& format) {
 
 }  // namespace
 
-bool looks_up(const WeightFormat& format) {
-  return format.codes != Codes::integer;
+bool runs_across_rows(const Problem& p) {
+  return p.weight->grouping == Grouping::flat && p.k % p.weight->group != 0;
 }
 
-std::optional<std::string> refuse_problem(const Problem& p, const Device& device) {
+int table_bytes(const WeightFormat& format) {
+  const CodeKind kind = code_kind(format);
+  if (kind == CodeKind::integer || kind == CodeKind::row_table) return 0;
+  constexpr int kRowBytes = 256;
+  return kRowBytes * (format.bits == 2 ? 16 : format.bits == 3 ? 64 : 256);
+}
+
+int scale_bytes(const Problem& p) {
+  const WeightFormat& format = *p.weight;
+  const auto together = static_cast<int>(formats::groups_together(format, p.k));
+  const int scale = formats::size_bytes(format.scale);
+  const int zero = format.zero == Zero::real ? scale : format.zero == Zero::integer ? 1 : 0;
+  return together * (scale + zero);
+}
+
+std::optional<std::string> refuse_weight(const Problem& p) {
   if (!p.weight) return "B is no low-bit weight";
   const WeightFormat& format = *p.weight;
-  if (format.bits != 4) return fmt::format("codes of {} bits; this kernel takes 4", format.bits);
-  if (format.codes == Codes::learned_per_row) return "every row has a codebook of its own";
-  if (format.codes == Codes::integer && format.zero == Zero::real) {
-    return "zero points are real numbers; this kernel takes integers";
-  }
-  if (format.grouping == Grouping::flat && p.k % format.group != 0) {
+  if (runs_across_rows(p)) {
     return fmt::format("k = {} is no multiple of the flat blocks of {}: they run across rows", p.k,
                        format.group);
   }
@@ -49,16 +73,24 @@ std::optional<std::string> refuse_problem(const Problem& p, const Device& device
     return fmt::format("the codebook is kept in {} and A is {}; the tensor cores take equal types",
                        name(p.b.type), name(p.a.type));
   }
-  const int sm = device.profile().cuda.sm;
-  if (sm != 90) return fmt::format("needs sm_90 (H100, H200); this device is sm_{}", sm);
   if (p.a.type != DataType::f16 && p.a.type != DataType::bf16) {
-    return fmt::format("A is {}; low-bit weights meet fp16 or bf16", name(p.a.type));
+    return fmt::format("A is {}; the tensor cores take fp16 or bf16", name(p.a.type));
   }
+  return refuse_sizes(p);
+}
+
+std::optional<std::string> refuse_sizes(const Problem& p) {
   if (p.batch > 1) return "a low-bit weight has no batch";
   for (const std::int64_t size : {p.m, p.n, p.k}) {
     if (size > cuda_layout::kMaxSize) return "a dimension of 2^31 or more";
   }
   return std::nullopt;
+}
+
+std::optional<std::string> refuse_device(const Device& device) {
+  const int sm = device.profile().cuda.sm;
+  if (sm == 90) return std::nullopt;
+  return fmt::format("needs sm_90 (H100, H200); this device is sm_{}", sm);
 }
 
 gemwright_device::LowbitWeight weight_at(const Problem& p, const void* packed) {
@@ -81,10 +113,10 @@ gemwright_device::LowbitWeight weight_at(const Problem& p, const void* packed) {
 std::string weight_preamble(const Problem& p) {
   const WeightFormat& format = *p.weight;
   return fmt::format(
-      "constexpr int kCodes = {}, kScaleType = {}, kGroup = {};\n"
-      "constexpr bool kGlobalScale = {}, kZeros = {};\n",
-      static_cast<int>(code_kind(format)), static_cast<int>(format.scale), group_of(format),
-      format.global_scale, code_kind(format) == CodeKind::offset);
+      "constexpr int kBits = {}, kCodes = {}, kScaleType = {}, kGroup = {}, kZeros = {};\n"
+      "constexpr bool kGlobalScale = {};\n",
+      format.bits, static_cast<int>(code_kind(format)), static_cast<int>(format.scale),
+      group_of(format), static_cast<int>(format.zero), format.global_scale);
 }
 
 }  // namespace gemwright::cuda_lowbit

@@ -13,16 +13,27 @@ struct LowbitWeight;
 
 namespace gemwright::cuda_lowbit {
 
-/// Why no kernel here takes the problem's format, types or sizes; nothing when they do.
-std::optional<std::string> refuse_problem(const Problem& problem, const Device& device);
+/// Why no kernel with tensor cores takes the problem's format, types or sizes; nothing when they
+/// do.
+std::optional<std::string> refuse_weight(const Problem& problem);
+/// Why no kernel takes its sizes.
+std::optional<std::string> refuse_sizes(const Problem& problem);
+/// Why kernels for Hopper do not run.
+std::optional<std::string> refuse_device(const Device& device);
 
-/// Codes become numbers by a table (else by arithmetic).
-bool looks_up(const WeightFormat& format);
+/// Flat blocks that do not divide a row.
+bool runs_across_rows(const Problem& problem);
+
+/// Of the table of pairs in shared memory; 0 where there is none.
+int table_bytes(const WeightFormat& format);
+
+/// Of the scales and zero points that a row has in a block of 64 columns.
+int scale_bytes(const Problem& problem);
 
 /// Sections of what pack_weights wrote to `packed`, device memory.
 gemwright_device::LowbitWeight weight_at(const Problem& problem, const void* packed);
 
-/// "constexpr int kCodes = 3, kScaleType = 2, ...;\n"
+/// "constexpr int kBits = 4, kCodes = 4, kScaleType = 2, ...;\n"
 std::string weight_preamble(const Problem& problem);
 
 }  // namespace gemwright::cuda_lowbit

@@ -3,6 +3,7 @@
 #include "compile/nvrtc.hpp"
 #include "device/profile.hpp"
 #include "support/build_ahead.hpp"
+#include "support/weight_formats.hpp"
 
 #include <set>
 #include <string>
@@ -49,6 +50,11 @@ std::vector<Problem> problems() {
     transposed.beta = 1;
     transposed.bias = Bias::per_column;
     result.push_back(canonical(transposed).problem);
+    for (const std::string_view format : kManyFormats) {
+      const DataType type = result.size() % 2 == 0 ? DataType::bf16 : DataType::f16;
+      const auto layer = Problem::linear(m, 4096, 4096, type, parse_weight_format(format));
+      result.push_back(canonical(layer).problem);
+    }
   }
   return result;
 }

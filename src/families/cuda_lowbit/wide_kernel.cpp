@@ -1,0 +1,133 @@
+#include "families/cuda_lowbit/wide_kernel.hpp"
+
+#include "cuda/lowbit_params.cuh"
+#include "device/cuda/launch.hpp"
+#include "families/cuda_common/gemm_params.hpp"
+#include "families/cuda_common/hopper_tiles.hpp"
+#include "families/cuda_common/layout.hpp"
+#include "families/cuda_common/operand_map.hpp"
+#include "families/cuda_lowbit/weight.hpp"
+#include "families/cuda_lowbit/wide_setting.hpp"
+
+#include <algorithm>
+
+namespace gemwright::cuda_lowbit {
+namespace {
+
+using cuda_layout::tiles_of;
+using gemwright_device::LowbitWideParams;
+
+// L2 policies of bulk copies; see kernels/cuda/ptx_hopper.cuh.
+constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
+constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
+
+class WideKernel final : public Kernel {
+ public:
+  WideKernel(const CudaFamily& family, const Problem& problem, const Device& device,
+             const Configuration& configuration)
+      : family_(family),
+        device_(device),
+        configuration_(configuration),
+        setting_(wide_setting_of(configuration)),
+        source_(family.source(problem, device, configuration)) {
+    shape_.threads = static_cast<unsigned>(setting_.threads());
+    shape_.shared_bytes = static_cast<unsigned>(shared_bytes(setting_, problem));
+    shape_.cluster[0] = static_cast<unsigned>(setting_.split);
+    const compile::Compiled compiled = compile::compile(source_);
+    report_ = compiled.report;
+    loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name, shape_.shared_bytes);
+    shape_.grid[0] = shape_.cluster[0];
+    clusters_ = std::max(1, loaded_->max_active_clusters(shape_));
+  }
+
+  bool serves(const Problem& problem) const override {
+    return !family_.refuse(problem, device_) &&
+           family_.source(problem, device_, configuration_).preamble == source_.preamble;
+  }
+
+  std::size_t workspace_bytes(const Problem& problem) const override {
+    if (stream(problem).tiles == 0) return 0;
+    // Two parts of tiles a CTA at most.
+    return gemwright_device::kCounterBytes +
+           static_cast<std::size_t>(2 * clusters_) *
+               static_cast<std::size_t>(setting_.rows() * setting_.cols) * sizeof(float);
+  }
+
+  void run(const Problem& problem, const Operands& operands, void* workspace,
+           Stream on) const override {
+    LowbitWideParams params = parameters(problem, operands, workspace);
+    cuda::LaunchShape shape = shape_;
+    shape.dependent = operands.early != Early::none;
+    set_grid(params.hopper, shape, clusters_, setting_.split > 1);
+    // Without K nothing is loaded, and there may be nothing to point to.
+    static const cuda::TensorMap nothing{};
+    const void* a = problem.k > 0 ? operands.a : &nothing;
+    cuda::TensorMap activations{};
+    cuda::encode(activations,
+                 cuda_layout::operand_map(
+                     problem.a, {problem.k, problem.m, problem.a.row_stride, 64, setting_.cols}, 1,
+                     device_.ordinal()),
+                 a);
+    cuda::TensorMap d{};  // stays empty where the kernel stores without
+    if (stores_by_copies(setting_, problem)) {
+      const int size = size_bytes(problem.d.type);
+      cuda::encode(d,
+                   cuda_layout::operand_map(problem.d,
+                                            {problem.n, problem.m, problem.d.row_stride, 128 / size,
+                                             chunk_columns(setting_, problem)},
+                                            1, device_.ordinal()),
+                   operands.d);
+    }
+    void* arguments[] = {&activations, &d, &params};
+    loaded_->launch(shape, arguments, on);
+  }
+
+  const BuildReport& report() const override { return report_; }
+
+ private:
+  LowbitWideParams parameters(const Problem& problem, const Operands& operands,
+                              void* workspace) const {
+    const Problem view = cuda_layout::transposed(problem);
+    const Streamed streamed = stream(problem);
+    LowbitWideParams params{};
+    params.hopper.gemm =
+        gemm_params(view, operands.transposed(), streamed.tiles > 0 ? workspace : nullptr);
+    params.weight = weight_at(problem, operands.b);
+    params.wide_tiles = static_cast<int>(tiles_of(problem.n, 64));
+    params.early = operands.early == Early::b ? 1 : 0;
+    set_tiles(params.hopper, tiles_of(problem.n, setting_.rows()),
+              tiles_of(problem.m, setting_.cols), setting_.group, setting_.along_n);
+    params.hopper.streamed = streamed.tiles;
+    params.hopper.share = streamed.share;
+    // What one or two columns of tiles read, at about the same time, need not stay in L2.
+    params.hopper.a_policy = params.hopper.tiles_n <= 2 ? kEvictFirst : kEvictNormal;
+    params.hopper.b_policy = kEvictNormal;
+    return params;
+  }
+
+  Streamed stream(const Problem& p) const {
+    if (!setting_.stream_k) return {};
+    return stream_tiles(tiles_of(p.n, setting_.rows()) * tiles_of(p.m, setting_.cols),
+                        tiles_of(p.k, 64), clusters_, setting_.consumers);
+  }
+
+  const CudaFamily& family_;
+  Device device_;
+  Configuration configuration_;
+  WideSetting setting_;
+  compile::Source source_;
+  BuildReport report_;
+  cuda::LaunchShape shape_;  // but for the grid
+  int clusters_ = 1;         // that the device holds at a time
+  std::shared_ptr<const cuda::LoadedKernel> loaded_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Kernel> build_wide_kernel(const CudaFamily& family, const Problem& problem,
+                                                const Device& device,
+                                                const Configuration& configuration) {
+  return std::make_shared<WideKernel>(family, problem, device, configuration);
+}
+
+}  // namespace gemwright::cuda_lowbit

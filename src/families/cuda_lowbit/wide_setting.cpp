@@ -1,0 +1,79 @@
+#include "families/cuda_lowbit/wide_setting.hpp"
+
+#include "families/cuda_lowbit/weight.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace gemwright::cuda_lowbit {
+
+WideSetting wide_setting_of(const Configuration& configuration) {
+  const auto& v = configuration.values;
+  return {.cols = v[0],
+          .stages = v[1],
+          .consumers = v[2],
+          .split = v[3],
+          .stream_k = v[4] != 0,
+          .group = v[5],
+          .along_n = v[6] != 0};
+}
+
+Configuration configuration_of(const WideSetting& s) {
+  Configuration configuration;
+  configuration.values = {s.cols,  s.stages,         s.consumers, s.split, s.stream_k ? 1 : 0,
+                          s.group, s.along_n ? 1 : 0};
+  return configuration;
+}
+
+std::string name_of(const WideSetting& s) {
+  std::string name = fmt::format("lowbit_wide_{}x{}_s{}_g{}{}", s.rows(), s.cols, s.stages, s.group,
+                                 s.along_n ? "n" : "m");
+  if (s.stream_k) name += "_sk";
+  if (s.split > 1) name += fmt::format("_k{}", s.split);
+  return name;
+}
+
+Scaling scaling_of(const Problem& p) {
+  const WeightFormat& format = *p.weight;
+  if (format.grouping == Grouping::row || format.grouping == Grouping::tensor) return Scaling::rows;
+  // E2M1 has 2 significant bits and a range of 2^4; e8m0 scales have 1 bit, e4m3 ones 4. fp16 lacks
+  // e8m0's range.
+  const bool exact = format.codes == Codes::e2m1 &&
+                     (format.scale == ScaleType::e4m3 ||
+                      (format.scale == ScaleType::e8m0 && p.a.type == DataType::bf16));
+  return exact ? Scaling::weights : Scaling::sums;
+}
+
+int most_columns(const Problem& p, int consumers) {
+  const bool sums = scaling_of(p) == Scaling::sums;  // take a second set of accumulators
+  if (p.weight->codes == Codes::learned_per_row && consumers > 2) return 0;
+  if (consumers == 4) return sums ? 32 : 64;
+  if (consumers == 3) return sums ? 64 : 128;
+  return sums ? 160 : 256;
+}
+
+bool stores_by_copies(const WideSetting& s, const Problem& p) {
+  const int size = size_bytes(p.d.type);
+  return s.split == 1 && s.cols % 16 == 0 && p.d.col_stride == 1 && p.d.alignment % 16 == 0 &&
+         (p.m <= 1 || (p.d.row_stride > 0 && p.d.row_stride * size % 16 == 0));
+}
+
+int chunk_columns(const WideSetting& s, const Problem& p) {
+  int columns = p.d.type == DataType::f32 ? 32 : 64;
+  while (columns > s.cols || (p.c && s.cols % columns != 0)) columns /= 2;
+  return columns;
+}
+
+int shared_bytes(const WideSetting& s, const Problem& p) {
+  const int weights = s.consumers * 64 * (8 * p.weight->bits + scale_bytes(p));
+  const int ring = s.stages * (s.cols * 128 + weights);
+  const int chunk = stores_by_copies(s, p) ? 64 * size_bytes(p.d.type) * chunk_columns(s, p) : 0;
+  const int units = s.consumers * s.cols / 8;  // parts of a split K
+  const int parts = (units + s.split - 1) / s.split * (s.split - 1) * 2048;
+  const int barriers = (2 * s.stages + 1) * 8 + s.consumers * 4;
+  return (ring + 1023) / 1024 * 1024 + table_bytes(*p.weight) +
+         std::max(s.consumers * kWideBuffers * chunk, parts) + barriers;
+}
+
+}  // namespace gemwright::cuda_lowbit

@@ -1,0 +1,52 @@
+// A configuration of cuda_lowbit_wide with names, and what follows from it.
+#pragma once
+
+#include "families/family.hpp"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace gemwright::cuda_lowbit {
+
+inline constexpr std::array<std::string_view, 7> kWideParameters = {
+    "cols", "stages", "consumers", "split", "stream_k", "group", "along_n"};
+
+/// One setting of kernels/cuda/gemm_lowbit_wide.cu. The kernel sees D^T: its rows are those of the
+/// weight.
+struct WideSetting {
+  int cols = 128;  // rows of A, a tile
+  int stages = 4;
+  int consumers = 2;      // of 64 weight rows each
+  int split = 1;          // CTAs of a cluster that share K
+  bool stream_k = false;  // blocks of tiles that do not fill all SMs are dealt out evenly
+  int group = 8;          // rows (or columns) of tiles that are walked together, for L2
+  bool along_n = false;
+
+  int threads() const { return 128 * (1 + consumers); }
+  int rows() const { return 64 * consumers; }
+};
+
+WideSetting wide_setting_of(const Configuration& configuration);
+Configuration configuration_of(const WideSetting& setting);
+/// For instance "lowbit_wide_256x8_s16_g8m_k4".
+std::string name_of(const WideSetting& setting);
+
+/// How scales come in; the numbers are those of kernels/cuda/mainloop_lowbit_wgmma.cuh.
+enum class Scaling : int { weights = 0, sums = 1, rows = 2 };
+/// Weights where code * scale is exact in A's type, rows where all of a row share a scale, else
+/// sums of groups.
+Scaling scaling_of(const Problem& problem);
+
+/// Columns that a consumer's registers have room for.
+int most_columns(const Problem& problem, int consumers);
+
+/// Chunks of D that a consumer keeps in shared memory: one fills while the other is copied out.
+inline constexpr int kWideBuffers = 2;
+/// Whether D is stored by bulk copies of its rows (else element by element).
+bool stores_by_copies(const WideSetting& setting, const Problem& problem);
+/// Columns of the kernel's D (rows of D) that are stored at a time.
+int chunk_columns(const WideSetting& setting, const Problem& problem);
+int shared_bytes(const WideSetting& setting, const Problem& problem);
+
+}  // namespace gemwright::cuda_lowbit

@@ -1,0 +1,28 @@
+// Predicted time of the low-bit wgmma kernel (cuda_lowbit_wide) on an NVIDIA GPU.
+#pragma once
+
+#include "device/profile.hpp"
+#include "model/estimate.hpp"
+
+namespace gemwright::model {
+
+/// What a launch does, as far as its time goes. A tile is 64 weight rows for each consumer by
+/// `cols` rows of activations; a block is 64 of K.
+struct LowbitWideWork {
+  double tiles = 1;
+  double blocks = 1;
+  int cols = 128;
+  int consumers = 2;
+  int split = 1;
+  bool stream_k = false;
+  bool scales_sums = false;     // of groups, in fp32
+  bool scales_weights = false;  // before they are multiplied
+  double row_bytes = 34;        // of a weight row's block, scales included
+  double weight_bytes = 0;
+  double output_bytes = 0;
+};
+
+/// Tens of nanoseconds.
+Estimate lowbit_wide_time(const CudaProfile& gpu, const LowbitWideWork& work);
+
+}  // namespace gemwright::model
