@@ -6,19 +6,19 @@
 namespace gemwright::model {
 namespace {
 
-// Fitted on an H200 to 2100 times of cuda_mma, M = 1 to 4096; 7 % (one sigma) remain. Beside them
-// the rate of the instructions is each family's, the launch the profile's.
+// Fitted to an H200: what each says, and how well they do, is in docs/performance/cuda-model.md.
+// Beside them the rate of the instructions is each family's, the launch the profile's.
 //
 // Part of L2 that holds tiles until they are read again; the rest is output and noise.
 constexpr double kUsableL2 = 0.6;
 // From L2 to one multiprocessor; the hardware's path is 64 bytes wide.
-constexpr double kL2BytesPerClock = 56;
+constexpr double kL2BytesPerClock = 51;
 // Of a load while many are under way: more than a lone one takes.
-constexpr double kLatency = 0.83e-6;
+constexpr double kLatency = 0.96e-6;
 // Stores of the last tiles and the grid's end.
-constexpr double kDrain = 0.37e-6;
+constexpr double kDrain = 0.79e-6;
 // One CTA alone draws partials at this part of its share of L2.
-constexpr double kReduceRate = 0.38;
+constexpr double kReduceRate = 0.4;
 
 // Two things that overlap, but hinder each other the more the nearer they are.
 double overlapped(double a, double b) {

@@ -23,8 +23,8 @@ struct TiledWork {
   int stages = 3;           // of the ring, the one at work included
   double multicast_a = 1, multicast_b = 1;  // CTAs that one L2 read of A, of B serves
   double flops_per_s = 0;  // of the whole device, by the instructions and operands of this kernel
-  double step_overhead_s = 36e-9;  // barriers of one k-tile, that other CTAs of the SM may hide
-  double reduce_s = 0.7e-6;        // split-K: fences and the arrival, without the partials
+  double step_overhead_s = 25e-9;  // barriers of one k-tile, that other CTAs of the SM may hide
+  double reduce_s = 1.46e-6;       // split-K: fences and the arrival, without the partials
 };
 
 /// Tens of nanoseconds.

@@ -6,28 +6,23 @@
 namespace gemwright::model {
 namespace {
 
-// Fitted to an H200, 10 shapes of 8 to 134 MB and 1 to 64 rows (docs/performance/stream.md): what
-// does not depend on the bytes is the time from the end of the kernel before to that of this one.
-constexpr double kStartDirect = 2.4e-6;  // launch, first loads, sum over warps, store
-constexpr double kStartRing = 3.1e-6;    // and descriptors, barriers, the pipeline's length
-constexpr double kLatency = 0.64e-6;     // of memory under load
-constexpr double kCopy = 43e-9;          // one bulk copy after the other of a CTA
+// Fitted to an H200: what each says, and how well they do, is in docs/performance/cuda-model.md.
+// What does not depend on the bytes is the time from the launch to the end of the kernel.
+constexpr double kStartDirect = 2.06e-6;  // first loads, sum over warps, store
+constexpr double kStartRing = 2.65e-6;    // and descriptors, barriers, the pipeline's length
+constexpr double kLatency = 0.57e-6;      // of memory under load
+constexpr double kCopy = 41e-9;           // one bulk copy after the other of a CTA
 // Bytes a clock that one SM gets of L2: activations that many CTAs read at once come cheaper.
-constexpr double kL2BytesDirect = 47;
-constexpr double kL2BytesRing = 54;
-// Weights and activations share the way from L2, which shows where they are nearly equal.
-constexpr double kSharpness = 2.5;
-
-double soft_maximum(double a, double b) {
-  const double larger = std::max(a, b);
-  const double smaller = std::min(a, b);
-  return larger * std::pow(1 + std::pow(smaller / larger, kSharpness), 1 / kSharpness);
-}
+constexpr double kL2BytesDirect = 57;
+constexpr double kL2BytesRing = 63;
+// Ramps of the places that take a second CTA, each; the part of the last ones' time that shows.
+constexpr double kRamp = 1.06e-6;
+constexpr double kLeftOver = 0.7;
 
 // Cluster barrier and the way through another CTA's shared memory.
 double split_seconds(const StreamWork& w) {
   if (w.split == 1) return 0;
-  return w.ring ? 0.1e-6 + 0.22e-6 * w.split : 0.3e-6 + 0.155e-6 * w.split;
+  return w.ring ? 0.39e-6 + 0.194e-6 * w.split : 0.45e-6 + 0.05e-6 * w.split;
 }
 
 // CTAs that find no place at first: the last of them run when few others do, with fewer bytes in
@@ -37,8 +32,8 @@ double left_over_seconds(const StreamWork& w, double slots, double memory_rate) 
   const double last = w.ctas - std::floor((w.ctas - 1) / slots) * slots;
   const double bytes = w.weight_bytes / w.ctas * last;
   const double rate = std::min(memory_rate, last * w.bytes_in_flight / kLatency);
-  const double ramps = w.ctas_per_sm == 1 ? 0.9e-6 * std::min(w.ctas / slots - 1, 2.5) : 0;
-  return ramps + 0.35 * (bytes / rate - bytes / memory_rate);
+  const double ramps = w.ctas_per_sm == 1 ? kRamp * std::min(w.ctas / slots - 1, 2.5) : 0;
+  return ramps + kLeftOver * (bytes / rate - bytes / memory_rate);
 }
 
 }  // namespace
@@ -62,8 +57,8 @@ Estimate stream_time(const CudaProfile& gpu, const StreamWork& w) {
     products = w.blocks_of_k * std::max(clocks / clock, 2 * kCopy);
   }
   const double left_over = left_over_seconds(w, slots, memory_rate);
-  const double stream = std::max(soft_maximum(memory, l2) + left_over, products);
-  const double fixed = (w.ring ? kStartRing : kStartDirect) + split_seconds(w);
+  const double stream = std::max(std::hypot(memory, l2) + left_over, products);
+  const double fixed = gpu.launch_s + (w.ring ? kStartRing : kStartDirect) + split_seconds(w);
   const double output = w.output_bytes / gpu.memory_bytes_per_s;
   Estimate estimate;
   estimate.us = (fixed + stream + output) * 1e6;

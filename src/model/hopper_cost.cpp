@@ -6,41 +6,48 @@
 namespace gemwright::model {
 namespace {
 
-// Fitted to 56 shapes and about 60 settings each on an H200; see docs/performance/hopper.md.
-constexpr double kClock = 1.83e9;        // between power-bound and cool
+// Fitted to an H200: what each says, and how well they do, is in docs/performance/cuda-model.md.
+//
+// The clock while power does not bind, over the one that the data sheet's peaks are for.
+constexpr double kBoost = 1.08;
 constexpr double kFlopsPerClock = 4096;  // of one SM, 16-bit
-constexpr double kMathEfficiency = 0.854;
-constexpr double kBytesIntoSm = 67;   // a clock, from L2 and multicast together
-constexpr double kBytesFromL2 = 60;   // a clock and SM, when all SMs draw
-constexpr double kSustained = 0.688;  // of the data sheet's peak: power bounds long products
+constexpr double kMathEfficiency = 0.9;
+constexpr double kSustained = 0.692;      // of the data sheet's peak: power bounds long products
+constexpr double kReadEfficiency = 0.93;  // of memory's attainable rate
+// A stage's round: copy issued, data there, multiplied, free again. In a cluster each round waits
+// for every CTA's, the longer the busier the device is.
+constexpr double kRound = 1.35e-6;
+constexpr double kRoundInCluster = 0.26e-6;
+// A row past the operand's end, which a bulk copy fills with zeros: clocks of a k-block, when all
+// SMs copy.
+constexpr double kZeroRowClocks = 15.3;
 // Clocks that threads take for 128 bytes of a stage: by vectors, by elements of 2 bytes.
 constexpr double kVectorClocks = 11.5;
 constexpr double kElementClocks = 28;
-// From the end of the kernel before to the first product, and the last store: launch, barriers,
-// descriptors, latency.
-constexpr double kStart = 1.67e-6;
-constexpr double kStoreClocks = 796;   // a consumer's epilogue for 64 x 128 outputs
-constexpr double kExchange = 0.62e-6;  // sums of a split K through distributed shared memory
-constexpr double kExchangePerByte = 2.73e-6 / 65536;
-constexpr double kCombine = 3.74e-6;  // sums of stream-K through L2
+constexpr double kStart = 1.28e-6;         // beside the launch: barriers, descriptors, first stage
+constexpr double kStartCluster = 0.36e-6;  // its CTAs find their places, and gather
+constexpr double kStoreClocks = 1300;      // a consumer's epilogue for 64 x 128 outputs
+constexpr double kExchangePerByte = 2.9e-11;  // of sums of a split K, s
+constexpr double kCombine = 3.7e-6;           // sums of stream-K through L2
 // Clusters that read a cold weight at about the same time do not get it from L2 for nothing.
-constexpr double kReadAgain = 0.39;
-constexpr double kMostReaders = 4.0;
-// How sharply the largest bound decides, among those of a k-block and of the whole.
-constexpr double kStepSharpness = 19;
-constexpr double kSharpness = 9.3;
+constexpr double kReadAgain = 0.43;
+constexpr double kMostReaders = 4;
 
 double divide_up(double a, double b) {
   return std::ceil(a / b);
 }
 
-// Clusters that run at a time: GPCs have a number of SMs that large clusters do not divide.
-double clusters_at_a_time(int cluster, int multiprocessors) {
-  const double usable = cluster <= 2 ? multiprocessors : multiprocessors * 10 / 11;
-  return std::floor(usable / cluster);
+double fourth(double x) {
+  return x * x * x * x;
 }
 
-// Clocks for one row of a stage (128 bytes).
+// The largest of a few bounds, and more where others come near: what overlaps hinders each other.
+template <typename... Bounds>
+double soft_max(Bounds... bounds) {
+  return std::sqrt(std::sqrt((fourth(bounds) + ...)));
+}
+
+// Clocks of the threads for one row of a stage (128 bytes); bulk copies take none.
 double row_clocks(Ingest ingest, int element_bytes) {
   switch (ingest) {
     case Ingest::vectors:
@@ -48,86 +55,130 @@ double row_clocks(Ingest ingest, int element_bytes) {
     case Ingest::elements:
       return kElementClocks * 2 / element_bytes;
     default:
-      return 128 / kBytesIntoSm;
+      return 0;
   }
 }
 
-double power(double x, double n) {
-  return std::exp2(n * std::log2(x));
+// Rows past the operand, of the average tile.
+double zero_rows(double size, double tile) {
+  const double tiles = std::max(1.0, divide_up(size, tile));
+  return tile - size / tiles;
 }
 
-// The largest of three, and more where others come near.
-double soft_max(double a, double b, double c, double sharpness) {
-  const double largest = std::max({a, b, c});
-  const double sum =
-      power(a / largest, sharpness) + power(b / largest, sharpness) + power(c / largest, sharpness);
-  return largest * power(sum, 1 / sharpness);
-}
+// A product as clusters see it: rounds of tiles, the last of which may fill a part of the SMs only.
+class Schedule {
+ public:
+  Schedule(const HopperWork& w, const CudaProfile& gpu)
+      : w_(w),
+        gpu_(gpu),
+        cluster_(w.cluster_m * w.cluster_n * w.split),
+        m_(static_cast<double>(w.m)),
+        n_(static_cast<double>(w.n)),
+        k_(static_cast<double>(w.k)),
+        across_m_(divide_up(m_, w.tile_m * w.cluster_m)),
+        across_n_(divide_up(n_, w.tile_n * w.cluster_n)),
+        clusters_(across_m_ * across_n_ * static_cast<double>(w.batch)),
+        at_a_time_(clusters_at_a_time()),
+        blocks_(divide_up(divide_up(k_, 128.0 / w.input_bytes), w.split)) {
+    // Of a k-block.
+    const double clock = kBoost * gpu.clock_ghz * 1e9;
+    math_s_ = 2.0 * w.tile_m * w.tile_n * 64 / (kFlopsPerClock * kMathEfficiency) / clock;
+    threads_s_ = (w.tile_m * row_clocks(w.ingest_a, w.input_bytes) +
+                  w.tile_n * row_clocks(w.ingest_b, w.input_bytes)) /
+                 clock;
+    zeros_s_ = kZeroRowClocks / clock *
+               ((w.ingest_a == Ingest::bulk ? zero_rows(m_, w.tile_m) : 0) +
+                (w.ingest_b == Ingest::bulk ? zero_rows(n_, w.tile_n) : 0));
+    store_s_ = kStoreClocks / clock * w.tile_m / (w.ping_pong ? 1 : w.consumers) / 64 * w.tile_n /
+               128 / w.split;
+  }
+
+  double waves() const { return clusters_ / at_a_time_; }
+  bool streams() const { return w_.stream_k && waves() != std::floor(waves()); }
+
+  // All rounds, without what comes before and after.
+  double rounds_s() const {
+    const double full = std::floor(waves());
+    const double rest = clusters_ - full * at_a_time_;
+    const double round = round_s(at_a_time_, 1);
+    if (streams()) return waves() * round;
+    if (rest == 0) return full * round;
+    return full * round + round_s(rest, std::min(1.0, rest * cluster_ / gpu_.multiprocessors));
+  }
+
+  // Consumers that take turns store while the other one multiplies.
+  double stores_s() const { return w_.ping_pong ? store_s_ : std::ceil(waves()) * store_s_; }
+
+  double memory_s() const {
+    const double a = m_ * k_ * w_.input_bytes;
+    const double b = n_ * k_ * w_.input_bytes;
+    const double readers = std::min(kMostReaders, a > b ? across_n_ : across_m_);
+    const double bytes =
+        a + b + m_ * n_ * w_.output_bytes + kReadAgain * (readers - 1) * std::max(a, b);
+    return static_cast<double>(w_.batch) * bytes / (kReadEfficiency * gpu_.memory_bytes_per_s);
+  }
+
+  // Where power limits the clock.
+  double sustained_s() const {
+    const double peak = w_.input_bytes == 2 ? gpu_.f16_flops : gpu_.tf32_flops;
+    return 2.0 * m_ * n_ * k_ * static_cast<double>(w_.batch) / (kSustained * peak);
+  }
+
+  double overhead_s() const {
+    double s = gpu_.launch_s + kStart;
+    if (cluster_ > 1) s += kStartCluster;
+    if (w_.split > 1) s += kExchangePerByte * w_.tile_m * w_.tile_n * 4.0 * (1 - 1.0 / w_.split);
+    if (streams()) s += kCombine;
+    return s;
+  }
+
+  // Whether the products of a k-block take longer than what else it needs.
+  bool bound_by_math() const { return math_s_ >= std::max(kRound / w_.stages, threads_s_); }
+
+ private:
+  // GPCs have a number of SMs that large clusters do not divide.
+  double clusters_at_a_time() const {
+    const int sms = cluster_ <= 2 ? gpu_.multiprocessors : gpu_.multiprocessors * 10 / 11;
+    return std::max(1.0, std::floor(static_cast<double>(sms) / cluster_));
+  }
+
+  // A round of so many clusters, which take this share of the SMs.
+  double round_s(double clusters, double busy) const {
+    return soft_max(blocks_ * step_s(busy), memory_s() * clusters / clusters_);
+  }
+
+  // One k-block of 128 bytes.
+  double step_s(double busy) const {
+    const double round = kRound + (cluster_ > 1 ? busy * kRoundInCluster : 0);
+    return soft_max(math_s_, threads_s_, round / w_.stages, busy * zeros_s_);
+  }
+
+  const HopperWork& w_;
+  const CudaProfile& gpu_;
+  int cluster_;
+  double m_, n_, k_, across_m_, across_n_, clusters_, at_a_time_, blocks_;
+  double math_s_ = 0, threads_s_ = 0, zeros_s_ = 0, store_s_ = 0;
+};
 
 }  // namespace
 
-Estimate hopper_cost(const HopperWork& w, const CudaProfile& gpu) {
-  const int cluster = w.cluster_m * w.cluster_n * w.split;
-  const double batch = static_cast<double>(w.batch);
-  const auto m = static_cast<double>(w.m);
-  const auto n = static_cast<double>(w.n);
-  const auto k = static_cast<double>(w.k);
-  const double clusters_m = divide_up(m, w.tile_m * w.cluster_m);
-  const double clusters_n = divide_up(n, w.tile_n * w.cluster_n);
-  const double waves =
-      clusters_m * clusters_n * batch / clusters_at_a_time(cluster, gpu.multiprocessors);
-  const double blocks = divide_up(divide_up(k, 128.0 / w.input_bytes), w.split);
-
-  // One k-block of 128 bytes, in clocks of one SM.
-  const double rate = kFlopsPerClock * 2 / w.input_bytes;
-  const double flops = 2.0 * w.tile_m * w.tile_n * 128.0 / w.input_bytes;
-  const double math = flops / (rate * kMathEfficiency);
-  const double load = w.tile_m * row_clocks(w.ingest_a, w.input_bytes) +
-                      w.tile_n * row_clocks(w.ingest_b, w.input_bytes);
-  // What no CTA of a cluster sends to the others; threads that load draw all of it themselves.
-  const double drawn = 128.0 * (static_cast<double>(w.tile_m) / w.cluster_n +
-                                static_cast<double>(w.tile_n) / w.cluster_m);
-  const double busy_sms =
-      std::min(1.0, clusters_m * clusters_n * batch * cluster / gpu.multiprocessors);
-  const double l2 = drawn / kBytesFromL2 * busy_sms;
-  const double step = soft_max(math, load, l2, kStepSharpness);
-
-  const bool streams = w.stream_k && waves != std::floor(waves);
-  const double rounds = streams ? waves : std::ceil(waves);
-  const double rows = static_cast<double>(w.tile_m) / (w.ping_pong ? 1 : w.consumers) / 64;
-  const double store = rows * w.tile_n / 128.0 / w.split * kStoreClocks;
-  // Consumers that take turns store while the other one multiplies.
-  const double stores = w.ping_pong ? store : std::ceil(rounds) * store;
-  const double busy = (rounds * blocks * step + stores + load) / kClock;
-
-  const double a = m * k * w.input_bytes;
-  const double b = n * k * w.input_bytes;
-  const double readers = std::min(kMostReaders, m > n ? clusters_n : clusters_m);
-  const double bytes =
-      batch * (a + b + m * n * w.output_bytes + kReadAgain * (readers - 1) * std::max(a, b));
-  // Three quarters of the SMs draw all that memory gives.
-  const double drawing = std::min(1.0, busy_sms / 0.75);
-  const double memory = bytes / (gpu.memory_bytes_per_s * drawing);
-  const double sustained = 2.0 * m * n * k * batch /
-                           (kSustained * (w.input_bytes == 2 ? gpu.f16_flops : gpu.tf32_flops));
-
-  double overhead = kStart;
-  if (w.split > 1) {
-    overhead += kExchange + kExchangePerByte * w.tile_m * w.tile_n * 4.0 * (1 - 1.0 / w.split);
-  }
-  if (streams) overhead += kCombine;
-
-  const double work = soft_max(busy, memory, sustained, kSharpness);
+Estimate hopper_cost(const HopperWork& work, const CudaProfile& gpu) {
+  const Schedule schedule(work, gpu);
+  const double rounds = schedule.rounds_s();
+  const double memory = schedule.memory_s();
+  const double busy = soft_max(rounds + schedule.stores_s(), schedule.sustained_s());
+  const double overhead = schedule.overhead_s();
   Estimate estimate;
-  estimate.us = 1e6 * (overhead + work);
-  if (overhead > work) {
+  estimate.us = 1e6 * (overhead + busy);
+  const double waves = schedule.waves();
+  if (overhead > busy) {
     estimate.bound = Bound::overhead;
-  } else if (memory >= busy) {
+  } else if (memory >= 0.7 * rounds) {
     estimate.bound = Bound::memory;
-  } else if (!streams && std::ceil(waves) > 1.2 * waves) {
+  } else if (!schedule.streams() && std::ceil(waves) > 1.2 * waves) {
     estimate.bound = Bound::waves;
   } else {
-    estimate.bound = std::max(load, l2) > math ? Bound::memory : Bound::math;
+    estimate.bound = schedule.bound_by_math() ? Bound::math : Bound::latency;
   }
   return estimate;
 }

@@ -275,7 +275,7 @@ class CudaMma final : public CudaFamily {
     const bool f32 = p.a.type == DataType::f32;
     // What the fit of model/cuda_cost.cpp gives on sm_90, where mma.sync alone reaches 0.64 of
     // wgmma (638 TFLOP/s on an H200). Older tensor cores have no faster instruction.
-    double peak = (f32 ? gpu.tf32_flops : gpu.f16_flops) * (gpu.sm == 90 ? 0.59 : 0.9);
+    double peak = (f32 ? gpu.tf32_flops : gpu.f16_flops) * (gpu.sm == 90 ? 0.53 : 0.9);
     // Elements one by one, through registers: 130 to 160 TFLOP/s on an H200.
     if (view.a.copy_bytes() == 0 || view.b.copy_bytes() == 0) peak *= 0.27;
     model::TiledWork work;
