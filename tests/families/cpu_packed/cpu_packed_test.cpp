@@ -4,6 +4,7 @@
 #include "numeric/convert.hpp"
 #include <gemwright/errors.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <memory>
