@@ -3,6 +3,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace gemwright::test {
 namespace {
@@ -73,6 +74,34 @@ TEST_F(Vendor, OneKernelServesOtherM) {
     EXPECT_EQ(fixture.compare(), "") << m;
   }
   EXPECT_GE(served, 1);
+}
+
+// Usual algorithms read a bias by 16 bytes, and a problem promises its type's alignment only.
+TEST_F(Vendor, OneKernelTakesABiasOfAnyAlignment) {
+  const Device device = Device::cuda(0);
+  Problem given = Problem::linear(96, 768, 512, DataType::bf16);
+  given.bias = Bias::per_column;
+  given.bias_type = DataType::bf16;
+  const Problem problem = canonical(given).problem;
+  for (const auto& configuration : family_.configurations(problem, device)) {
+    const auto kernel = family_.build(problem, device, configuration);
+    DeviceMemory memory;
+    Fixture fixture({"bias", problem, Fill::normal, false}, memory);
+    const auto workspace = make_workspace(memory, kernel->workspace_bytes(problem));
+    std::vector<std::byte> bias(problem.n * size_bytes(problem.bias_type));
+    memory.download(bias.data(), fixture.operands().bias, bias.size());
+    void* const block = memory.allocate(bias.size() + 16);
+    for (const int offset : {0, 2, 8}) {
+      Operands operands = fixture.operands();
+      void* const at = static_cast<std::byte*>(block) + offset;
+      memory.upload(at, bias.data(), bias.size());
+      operands.bias = at;
+      fixture.reset();
+      kernel->run(problem, operands, workspace.data, memory.stream());
+      EXPECT_EQ(fixture.compare(), "")
+          << family_.configuration_name(configuration) << ", at " << offset << " bytes";
+    }
+  }
 }
 
 }  // namespace
