@@ -27,7 +27,7 @@ struct TiledWork {
   double reduce_s = 1.46e-6;       // split-K: fences and the arrival, without the partials
 };
 
-/// Tens of nanoseconds.
+/// About a tenth of a microsecond.
 Estimate tiled_time(const CudaProfile& gpu, const TiledWork& work);
 
 }  // namespace gemwright::model

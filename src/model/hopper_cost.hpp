@@ -26,7 +26,7 @@ struct HopperWork {
   Ingest ingest_a = Ingest::bulk, ingest_b = Ingest::bulk;
 };
 
-/// Tens of nanoseconds.
+/// About a tenth of a microsecond.
 Estimate hopper_cost(const HopperWork& work, const CudaProfile& gpu);
 
 }  // namespace gemwright::model
