@@ -2,6 +2,7 @@
 
 #include <gemwright/errors.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

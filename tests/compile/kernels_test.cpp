@@ -5,6 +5,7 @@
 #include "families/cuda_family.hpp"
 #include <gemwright/errors.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>

@@ -4,6 +4,7 @@
 #include "device/cuda/memory.hpp"
 #include "support/gemm_case.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 

@@ -3,6 +3,7 @@
 #include "gpu/device_memory.hpp"
 #include <gemwright/gemwright.hpp>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>

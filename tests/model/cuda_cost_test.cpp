@@ -2,6 +2,8 @@
 
 #include <gemwright/device.hpp>
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace gemwright::model {

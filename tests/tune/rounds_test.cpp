@@ -1,5 +1,6 @@
 #include "tune/rounds.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <vector>

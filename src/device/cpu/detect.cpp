@@ -4,6 +4,7 @@
 #include "device/cpu/naming.hpp"
 #include "device/cpu/topology.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 

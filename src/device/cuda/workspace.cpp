@@ -2,6 +2,7 @@
 
 #include "device/cuda/driver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>

@@ -1,5 +1,6 @@
 #include "families/cpu_packed/geometry.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace gemwright::cpu_packed {

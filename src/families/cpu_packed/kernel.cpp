@@ -3,6 +3,8 @@
 #include "device/cpu/thread_pool.hpp"
 #include "families/cpu_packed/geometry.hpp"
 
+#include <algorithm>
+
 namespace gemwright::cpu_packed {
 namespace {
 

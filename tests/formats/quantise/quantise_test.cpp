@@ -5,6 +5,7 @@
 #include "numeric/minifloat.hpp"
 #include <gemwright/errors.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
