@@ -8,12 +8,17 @@
 
 namespace gemwright_device {
 
-/// Where (k, row) lies in a tile of kRows. Rows are XORed with multiples of 4, so that four
-/// adjacent ones stay together and stores that run along K spread over the banks.
+/// What is XORed into rows on line k: multiples of 4 below 32, so that four adjacent rows stay
+/// together and stores that run along K spread over the banks.
+__device__ __forceinline__ int float_tile_swizzle(int k) {
+  return (((k >> 2) & 3) << 3) ^ ((k & 1) << 2);
+}
+
+/// Where (k, row) lies in a tile of kRows.
 template <int kRows>
 __device__ __forceinline__ int float_tile_index(int k, int row) {
   static_assert(kRows % 32 == 0);
-  return k * kRows + (row ^ (((k >> 2) & 3) << 3) ^ ((k & 1) << 2));
+  return k * kRows + (row ^ float_tile_swizzle(k));
 }
 
 /// Fetches tiles through registers and converts them. kVector elements of the major dimension are

@@ -13,8 +13,8 @@
 extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, gemwright_device::kMinCtas)
     gemm_lowbit_simt(const __grid_constant__ gemwright_device::LowbitTileParams params) {
   using namespace gemwright_device;
-  __shared__ __align__(16) float tile_a[2][kTileK * kTileM];
-  __shared__ __align__(16) float tile_b[2][kTileK * kTileN];
+  __shared__ __align__(128) float tile_a[2][kTileK * kTileM];
+  __shared__ __align__(128) float tile_b[2][kTileK * kTileN];
   __shared__ unsigned arrival;
   const GemmParams& p = params.gemm;
   const int thread = threadIdx.x;

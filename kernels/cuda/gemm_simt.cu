@@ -10,8 +10,8 @@ namespace gemwright_device {
 
 extern "C" __global__ void __launch_bounds__(kThreads, kMinCtas)
     gemm_simt(const __grid_constant__ GemmParams p) {
-  __shared__ __align__(16) float tile_a[2][kTileK * kTileM];
-  __shared__ __align__(16) float tile_b[2][kTileK * kTileN];
+  __shared__ __align__(128) float tile_a[2][kTileK * kTileM];
+  __shared__ __align__(128) float tile_b[2][kTileK * kTileN];
   __shared__ unsigned arrival;
   const int thread = threadIdx.x;
   const Tile tile = tile_at(blockIdx.x, tiles_of(p.m, kTileM), tiles_of(p.n, kTileN), p);

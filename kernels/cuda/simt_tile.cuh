@@ -19,6 +19,7 @@ constexpr int kMinCtas = kThreads == 256 && kRoomForTwo ? 2 : 1;
 constexpr int kUnrolled = kThreads == 256 ? 2 : kTileK;
 constexpr int kBlocksM = kThreadM / 4;
 constexpr int kBlocksN = kThreadN / 4;
+static_assert(kThreadsM % 8 == 0 && kThreadsN % 8 == 0 && kTileM % 32 == 0 && kTileN % 32 == 0);
 using Output = Epilogue<kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias>;
 
 /// Where a thread's outputs are: block i of four rows begins at 4 * (i * kThreadsM + row), block j
@@ -35,27 +36,29 @@ __device__ __forceinline__ Position position(int thread) {
   return {warp / kWarpsN * 4 + lane / 8, warp % kWarpsN * 8 + lane % 8};
 }
 
+/// Line k of a tile, of which this thread has blocks of four rows, `step` blocks apart, from
+/// address `first` of line 0 on. The swizzle stays within 128 bytes, and so is one XOR for all
+/// blocks.
 template <int kRows, int kBlocks>
-__device__ __forceinline__ void load_blocks(float (&x)[kBlocks * 4], const float* tile, int k,
-                                            int at, int step) {
+__device__ __forceinline__ void load_blocks(float (&x)[kBlocks * 4], unsigned first, int k,
+                                            int step) {
+  const unsigned line = (first ^ (4 * float_tile_swizzle(k))) + 4 * k * kRows;
 #pragma unroll
   for (int i = 0; i < kBlocks; ++i) {
-    const auto four =
-        *reinterpret_cast<const float4*>(tile + float_tile_index<kRows>(k, 4 * (i * step + at)));
-    x[4 * i] = four.x;
-    x[4 * i + 1] = four.y;
-    x[4 * i + 2] = four.z;
-    x[4 * i + 3] = four.w;
+    float four[4];
+    load_shared_floats(four, line + 16 * i * step);
+#pragma unroll
+    for (int j = 0; j < 4; ++j) x[4 * i + j] = four[j];
   }
 }
 
-__device__ __forceinline__ void multiply_tile(float (&acc)[kThreadM][kThreadN], const float* a,
-                                              const float* b, const Position& at) {
+__device__ __forceinline__ void multiply_tile(float (&acc)[kThreadM][kThreadN], unsigned a,
+                                              unsigned b) {
 #pragma unroll kUnrolled
   for (int k = 0; k < kTileK; ++k) {
     float x[kThreadM], y[kThreadN];
-    load_blocks<kTileM, kBlocksM>(x, a, k, at.row, kThreadsM);
-    load_blocks<kTileN, kBlocksN>(y, b, k, at.col, kThreadsN);
+    load_blocks<kTileM, kBlocksM>(x, a, k, kThreadsM);
+    load_blocks<kTileN, kBlocksN>(y, b, k, kThreadsN);
 #pragma unroll
     for (int i = 0; i < kThreadM; ++i) {
 #pragma unroll
@@ -65,7 +68,7 @@ __device__ __forceinline__ void multiply_tile(float (&acc)[kThreadM][kThreadN], 
 }
 
 /// acc += A * B over `count` steps of K, double-buffered: loaders fetch a tile into registers, and
-/// put it into shared memory.
+/// put it into shared memory, where tiles are aligned to 128 bytes.
 template <typename LoaderA, typename LoaderB>
 __device__ __forceinline__ void accumulate(float (&acc)[kThreadM][kThreadN], LoaderA& a, LoaderB& b,
                                            float (&tile_a)[2][kTileK * kTileM],
@@ -83,7 +86,8 @@ __device__ __forceinline__ void accumulate(float (&acc)[kThreadM][kThreadN], Loa
     const int now = i & 1;
     a.fetch();
     b.fetch();
-    multiply_tile(acc, tile_a[now], tile_b[now], at);
+    multiply_tile(acc, shared_address(tile_a[now]) + 16 * at.row,
+                  shared_address(tile_b[now]) + 16 * at.col);
     a.put(tile_a[now ^ 1]);
     b.put(tile_b[now ^ 1]);
     __syncthreads();
