@@ -4,10 +4,12 @@
 //
 // The preamble defines: kInput (type of A and B; kF32 multiplies as tf32), kTypeD, kStore, kHasC,
 // kTypeC, kBias, kTypeBias, kScales (alpha is not 1); kTileM, kTileN, kStages, kConsumers,
-// kPingPong, kBuffers; kClusterM, kClusterN, kSplit, kStreamK; kLoadA, kLoadB (kBulk, or how
-// threads load: see tile_loader.cuh); kAMajorM, kBMajorN (in shared memory).
+// kPingPong, kWarps (mma.sync, not wgmma), kBuffers; kClusterM, kClusterN, kSplit, kStreamK;
+// kLoadA, kLoadB (kBulk, or how threads load: see tile_loader.cuh); kAMajorM, kBMajorN (in shared
+// memory).
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
+#include "mainloop_mma_ring.cuh"
 #include "split_exchange.cuh"
 #include "thread_producer.cuh"
 
@@ -36,22 +38,27 @@ constexpr int kProducers = kThreadsLoad ? kProducerGroups : 1;  // warpgroups
 constexpr int kThreads = 128 * (kProducers + kConsumers);
 constexpr int kClusterSize = kClusterM * kClusterN * kSplit;
 constexpr bool kMulticast = kClusterM * kClusterN > 1;
-constexpr int kRowsEach = kPingPong ? kTileM : kTileM / kConsumers;  // of a consumer
+// Of a tile, consumers of wgmma share the rows, those of mma.sync the columns.
+constexpr int kSharers = kPingPong ? 1 : kConsumers;
+constexpr int kRowsEach = kWarps ? kTileM : kTileM / kSharers;
+constexpr int kColumnsEach = kWarps ? kMmaColumns : kTileN;
 constexpr int kBlocks = kRowsEach / 64;
-constexpr int kColumnsEach = kTileN / kSplit;  // that a CTA stores
-constexpr int kChunkBytes = Chunk<kStore, kTypeD, kColumnsEach, kHasC>::kBufferBytes;
+constexpr int kColumnsStored = kColumnsEach / kSplit;  // by a CTA
+constexpr int kChunkBytes = Chunk<kStore, kTypeD, kColumnsStored, kHasC>::kBufferBytes;
 constexpr int kBufferBytes = kStore == kStoreDirect ? 0 : kBuffers * kChunkBytes;
 // Ids of barriers: 1 + w is for the threads of consumer w; with ping-pong, kTurn + w opens the ring
 // to consumer w.
 constexpr int kTurn = 8;
-static_assert(kRowsEach % 64 == 0 && kColumnsEach % 16 == 0);
+static_assert(kRowsEach % 64 == 0 && kColumnsStored % 16 == 0);
+static_assert(!kWarps || (!kPingPong && kTileN == kConsumers * kMmaColumns),
+              "a consumer of mma.sync has 64 columns");
 static_assert(!kPingPong || kConsumers == 2, "consumers take turns");
 static_assert(!kThreadsLoad || (kClusterM * kClusterN == 1 && kConsumers <= 2),
               "threads load for their own CTA");
 static_assert(kSplit == 1 || !kStreamK, "K is split in one way");
 static_assert(kSplit == 1 || !kPingPong, "parts of K are summed by CTAs of one tile");
 
-using Exchange = SplitExchange<kConsumers, kBlocks, kTileN, kSplit, kClusterM, kClusterN>;
+using Exchange = SplitExchange<kConsumers, kBlocks, kColumnsEach, kSplit, kClusterM, kClusterN>;
 
 constexpr int kExchangeBytes = kSplit > 1 ? Exchange::kBytes : 0;
 
@@ -134,10 +141,25 @@ __device__ __forceinline__ void run_producer_threads(const Work& work, const Ten
   }
 }
 
+/// A consumer's product of one tile, from `row` of it on where it has not all of them.
+template <bool kByWarps, typename Acc>
+__device__ __forceinline__ void consume_tile(const Work& work, RingPosition<kStages>& at,
+                                             int consumer, int row, int count, Acc& acc) {
+  if constexpr (kByWarps) {
+    consume_by_warps<GemmRing, kInput>(work.ring, at, work.place, consumer, count, acc);
+  } else {
+    consume<GemmRing, kBlocks>(work.ring, at, work.place, row, count, acc, [&] {
+      if constexpr (kPingPong) named_barrier_arrive(kTurn + (consumer ^ 1), 256);
+    });
+  }
+}
+
 __device__ __forceinline__ void run_consumer(const Work& work, int consumer, const TensorMap* d_map,
                                              char* buffers, char* exchanged, Shared& shared,
                                              const HopperParams& p) {
   const int part = kPingPong ? 0 : consumer;
+  const int row = kWarps ? 0 : part * kRowsEach;
+  const int column = kWarps ? part * kColumnsEach : 0;
   RingPosition<kStages> at;
   GemmEpilogue epilogue{p.gemm, d_map, buffers + consumer * kBufferBytes, 1 + consumer};
   GemmSegments segments(p, work.cluster, work.first, work.last);
@@ -151,21 +173,16 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
       }
     }
     const HopperTile tile = hopper_tile_at(s.tile, work.cluster, p);
-    const int m = row_of(tile, work.place) + part * kRowsEach;
-    const int n = column_of(tile, work.place);
-    float acc[kBlocks][kTileN / 2];
+    const int m = row_of(tile, work.place) + row;
+    const int n = column_of(tile, work.place) + column;
+    float acc[kBlocks][kColumnsEach / 2];
     // A ring position's parity repeats every two rounds, so a consumer may not look at the ring
     // before the one whose tile comes first has seen all of its own stages.
     if constexpr (kPingPong) named_barrier(kTurn + consumer, 256);
-    consume<GemmRing, kBlocks>(work.ring, at, work.place, part * kRowsEach, s.last - s.first, acc,
-                               [&] {
-                                 if constexpr (kPingPong) {
-                                   named_barrier_arrive(kTurn + (consumer ^ 1), 256);
-                                 }
-                               });
+    consume_tile<kWarps>(work, at, consumer, row, s.last - s.first, acc);
     if constexpr (kStreamK) {
-      constexpr int kParts = kClusterM * kClusterN * kTileM / kRowsEach;
-      const int index = (work.place.m + work.place.n * kClusterM) * (kTileM / kRowsEach) + part;
+      constexpr int kParts = kClusterM * kClusterN * kSharers;
+      const int index = (work.place.m + work.place.n * kClusterM) * kSharers + part;
       if (s.last - s.first != work.last &&
           !combine<kParts>(p, s, work.cluster, work.last, index, 1 + consumer,
                            &shared.flags[consumer], acc)) {
@@ -173,18 +190,18 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
       }
     }
     if constexpr (kSplit > 1) {
-      float sum[kBlocks][kColumnsEach / 2];
+      float sum[kBlocks][kColumnsStored / 2];
       const Exchange exchange{exchanged, &shared.landed};
       exchange.run(acc, consumer, work.place, sum);
 #pragma unroll
       for (int i = 0; i < kBlocks; ++i) {
-        epilogue.template store<kColumnsEach>(sum[i], m + 64 * i,
-                                              n + work.place.split * kColumnsEach, tile.batch);
+        epilogue.template store<kColumnsStored>(sum[i], m + 64 * i,
+                                                n + work.place.split * kColumnsStored, tile.batch);
       }
     } else {
 #pragma unroll
       for (int i = 0; i < kBlocks; ++i) {
-        epilogue.template store<kTileN>(acc[i], m + 64 * i, n, tile.batch);
+        epilogue.template store<kColumnsEach>(acc[i], m + 64 * i, n, tile.batch);
       }
     }
   }
@@ -207,7 +224,8 @@ __device__ __forceinline__ Work begin(const HopperParams& p, char* data, Shared&
 
 /// By one thread: a lane each would be a loop over the lanes, with a fence in every round.
 __device__ __forceinline__ void init_barriers(Shared& shared) {
-  constexpr int kReaders = (kPingPong ? 1 : kConsumers) * (kClusterM + kClusterN - 1);
+  // Warps let go of a stage each for itself, or together.
+  constexpr int kReaders = kSharers * (kClusterM + kClusterN - 1) * (kWarps ? 4 : 1);
 #pragma unroll
   for (int i = 0; i < kStages; ++i) {
     barrier_init(&shared.full[i], kThreadsLoad ? kThreadArrivals<kLoadA, kLoadB> : 1);

@@ -35,7 +35,7 @@ extern "C" __global__ void __launch_bounds__(Mainloop::kThreads, 1)
   TileLoader<kType, kMajorB, kCopyB, kTileN, kTileK, Mainloop::kThreads> b(
       view_b, tile.n * kTileN, range.begin * kTileK, thread);
   Mainloop product;
-  product.run(a, b, range.end - range.begin, shared_address(stages), warp, lane);
+  product.run(a, b, range.end - range.begin, p.k % kTileK == 0, shared_address(stages), warp, lane);
 
   TileOutput<Mainloop, Output, kTileM, kTileN, kWidth>::store(
       p, tile, product, shared_address(stages), thread, &arrival);

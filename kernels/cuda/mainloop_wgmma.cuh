@@ -108,10 +108,11 @@ __device__ __forceinline__ void produce(const R& ring, RingPosition<R::kStages>&
   }
 }
 
-/// Lets go of a stage: one thread each tells the CTAs that send to us (and ourselves).
+/// Lets go of a stage: one thread each tells the CTAs that send to us (and ourselves). `thread` is
+/// the number of ours among those that have finished with it together.
 template <typename R>
-__device__ __forceinline__ void release(const R& ring, int stage, const ClusterPlace& place) {
-  const int thread = threadIdx.x % 128;
+__device__ __forceinline__ void release(const R& ring, int stage, const ClusterPlace& place,
+                                        int thread) {
   if constexpr (R::kClusterM * R::kClusterN == 1) {
     if (thread == 0) barrier_arrive(ring.empty + stage);
   } else if (thread < R::kClusterM + R::kClusterN - 1) {
@@ -168,7 +169,7 @@ __device__ __forceinline__ void consume(const R& ring, RingPosition<R::kStages>&
     wgmma_commit();
     if (block > 0) {
       wgmma_wait<1>();
-      release(ring, previous, place);
+      release(ring, previous, place, threadIdx.x % 128);
     }
     previous = at.stage;
     at.next();
@@ -177,7 +178,7 @@ __device__ __forceinline__ void consume(const R& ring, RingPosition<R::kStages>&
   wgmma_wait<0>();
 #pragma unroll
   for (int i = 0; i < Blocks; ++i) wgmma_pin(acc[i]);
-  if (count > 0) release(ring, previous, place);
+  if (count > 0) release(ring, previous, place, threadIdx.x % 128);
 }
 
 }  // namespace gemwright_device

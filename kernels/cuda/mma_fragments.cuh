@@ -14,8 +14,9 @@ constexpr int kRowsB = 8;
 /// A warp's fragments of one operand for one step of K: kRows rows from `first_row` on. Sixteen
 /// rows have four registers, in the order in which one instruction wants them: low and high rows of
 /// the first half of the step, then of the second (kIsA); or both halves of the low rows, then of
-/// the high ones. Any other order costs a move a register.
-template <int kType, int kMajor, int kTileRows, int kTileK, int kRows, bool kIsA>
+/// the high ones. Any other order costs a move a register. kRounds: elements are f32 still.
+template <int kType, int kMajor, int kTileRows, int kTileK, int kRows, bool kIsA,
+          bool kRounds = kType == kF32>
 struct Fragments {
   using Tile = SharedTile<kType, kMajor, kTileRows, kTileK>;
   static constexpr int kSteps = kTileK / (32 / Tile::kSize);
@@ -31,7 +32,7 @@ struct Fragments {
   };
 
   /// Of the fragments of rows from `first_row` on; steps count from `first_step`, a
-  /// multiple of 4, or of 2 where there are no more than 2.
+  /// multiple of 4, or of 2 where there are no more than 2, or any where only step 0 is loaded.
   static __device__ __forceinline__ Place place(int first_row, int first_step, int lane) {
     const int r = lane >> 3;
     if constexpr (kMajor == kAlongK) {
@@ -58,7 +59,7 @@ struct Fragments {
     } else {
       load_transposed(tile + place.offset + 16 * step * Tile::kPitch, place);
     }
-    if constexpr (kType == kF32) {
+    if constexpr (kRounds) {
 #pragma unroll
       for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll

@@ -36,21 +36,22 @@ struct MmaMainloop {
 
   float acc[kBlocksM][kBlocksN][4];
 
-  /// `count` k-tiles, from where the loaders stand. `shared` is kStages * kStageBytes, aligned to
+  /// `count` k-tiles, from where the loaders stand, in the order of K if all of them are `whole`;
+  /// else the last one comes first: see TileLoader. `shared` is kStages * kStageBytes, aligned to
   /// 128 bytes. Two fragments are kept: one is loaded while the other is multiplied, and the first
   /// of the next k-tile before the last product of this one.
   template <typename LoaderA, typename LoaderB>
-  __device__ __forceinline__ void run(LoaderA& a, LoaderB& b, int count, unsigned shared, int warp,
-                                      int lane) {
+  __device__ __forceinline__ void run(LoaderA& a, LoaderB& b, int count, bool whole,
+                                      unsigned shared, int warp, int lane) {
     const int part = warp / kTileWarps * kSteps;
     const auto place_a = FragmentsA::place(warp % kWarpsM * kWarpM, part, lane);
     const auto place_b = FragmentsB::place(warp / kWarpsM % kWarpsN * kWarpN, part, lane);
-    // The last k-tile comes first: see TileLoader.
+    const int early = whole ? 0 : 1;
 #pragma unroll 1
     for (int i = 0; i < kStages - 1; ++i) {
       if (i < count) {
         const unsigned to = shared + i * kStageBytes;
-        const int tile = i == 0 ? count - 1 : i - 1;
+        const int tile = i < early ? count - 1 : i - early;
         a.start_at(to, tile);
         b.start_at(to + kBytesA, tile);
         a.finish(to);
@@ -58,8 +59,8 @@ struct MmaMainloop {
       }
       copy_commit();
     }
-    a.skip(kStages - 2);
-    b.skip(kStages - 2);
+    a.skip(kStages - 1 - early);
+    b.skip(kStages - 1 - early);
     clear();
     FragmentsA a0, a1;
     FragmentsB b0, b1;

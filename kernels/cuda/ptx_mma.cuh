@@ -40,10 +40,11 @@ __device__ __forceinline__ void load_two_matrices_transposed(unsigned (&x)[4], u
                : "memory");
 }
 
-/// acc += A[16,k] * B[k,8] with k = 16 for the 16-bit types and 8 for tf32 (kType kF32). a0 and a1
-/// are rows g and g + 8 of the first half of k, a2 and a3 of the second; b0 and b1 the halves of B.
+/// acc (4 registers) += A[16,k] * B[k,8] with k = 16 for the 16-bit types and 8 for tf32 (kType
+/// kF32). a0 and a1 are rows g and g + 8 of the first half of k, a2 and a3 of the second; b0 and b1
+/// the halves of B.
 template <int kType>
-__device__ __forceinline__ void multiply(float (&acc)[4], unsigned a0, unsigned a1, unsigned a2,
+__device__ __forceinline__ void multiply(float* acc, unsigned a0, unsigned a1, unsigned a2,
                                          unsigned a3, unsigned b0, unsigned b1) {
   if constexpr (kType == kF16) {
     asm volatile(

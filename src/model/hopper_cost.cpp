@@ -12,6 +12,10 @@ namespace {
 constexpr double kBoost = 1.08;
 constexpr double kFlopsPerClock = 4096;  // of one SM, 16-bit
 constexpr double kMathEfficiency = 0.9;
+// mma.sync takes 1.5 times as long as wgmma at its best, and waits for what else is issued: see
+// docs/performance/mma.md.
+constexpr double kWarpEfficiency = 0.62;
+constexpr double kWarpSustained = 0.64;
 constexpr double kSustained = 0.692;      // of the data sheet's peak: power bounds long products
 constexpr double kReadEfficiency = 0.93;  // of memory's attainable rate
 // A stage's round: copy issued, data there, multiplied, free again. In a cluster each round waits
@@ -65,6 +69,12 @@ double zero_rows(double size, double tile) {
   return tile - size / tiles;
 }
 
+// Clocks of shared memory for a k-block of mma.sync, 128 bytes each: what lands, and what warps of
+// a quarter of the rows and the columns of their warpgroup read.
+double shared_clocks(const HopperWork& w) {
+  return w.tile_m + w.tile_n + w.consumers * (w.tile_m + 4.0 * w.tile_n / w.consumers);
+}
+
 // A product as clusters see it: rounds of tiles, the last of which may fill a part of the SMs only.
 class Schedule {
  public:
@@ -82,7 +92,10 @@ class Schedule {
         blocks_(divide_up(divide_up(k_, 128.0 / w.input_bytes), w.split)) {
     // Of a k-block.
     const double clock = kBoost * gpu.clock_ghz * 1e9;
-    math_s_ = 2.0 * w.tile_m * w.tile_n * 64 / (kFlopsPerClock * kMathEfficiency) / clock;
+    const double math = 2.0 * w.tile_m * w.tile_n * 64 / kFlopsPerClock;
+    math_s_ =
+        (w.warps ? soft_max(math / kWarpEfficiency, shared_clocks(w)) : math / kMathEfficiency) /
+        clock;
     threads_s_ = (w.tile_m * row_clocks(w.ingest_a, w.input_bytes) +
                   w.tile_n * row_clocks(w.ingest_b, w.input_bytes)) /
                  clock;
@@ -121,7 +134,8 @@ class Schedule {
   // Where power limits the clock.
   double sustained_s() const {
     const double peak = w_.input_bytes == 2 ? gpu_.f16_flops : gpu_.tf32_flops;
-    return 2.0 * m_ * n_ * k_ * static_cast<double>(w_.batch) / (kSustained * peak);
+    const double sustained = w_.warps ? kWarpSustained : kSustained;
+    return 2.0 * m_ * n_ * k_ * static_cast<double>(w_.batch) / (sustained * peak);
   }
 
   double overhead_s() const {

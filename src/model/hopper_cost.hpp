@@ -23,6 +23,7 @@ struct HopperWork {
   bool stream_k = false;
   int consumers = 2;
   bool ping_pong = false;
+  bool warps = false;  // mma.sync instead of wgmma, consumers side by side along N
   Ingest ingest_a = Ingest::bulk, ingest_b = Ingest::bulk;
 };
 

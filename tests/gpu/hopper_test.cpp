@@ -30,6 +30,9 @@ class Hopper : public GpuTest {
   static const CudaFamily& family() {
     return dynamic_cast<const CudaFamily&>(*families::find("cuda_hopper"));
   }
+  static const CudaFamily& mma() {
+    return dynamic_cast<const CudaFamily&>(*families::find("cuda_mma"));
+  }
   const Device& device() const { return *device_; }
 
   // One width of each form of tile, schedule, cluster and split; another one each time.
@@ -47,35 +50,55 @@ class Hopper : public GpuTest {
     return result;
   }
 
+  // Those of cuda_mma that are this kernel with another mainloop.
+  std::vector<Configuration> by_warps(const Problem& problem) const {
+    std::vector<Configuration> result;
+    for (const Configuration& configuration : mma().configurations(problem, device())) {
+      const std::string name = mma().configuration_name(configuration);
+      if (name.find("bulk") != std::string::npos) result.push_back(configuration);
+    }
+    return result;
+  }
+
   void expect_right(const Problem& problem, Fill fill) {
+    expect_right(family(), forms(canonical(problem).problem), problem, fill);
+  }
+
+  void expect_warps_right(const Problem& problem, Fill fill) {
+    const auto list = by_warps(canonical(problem).problem);
+    ASSERT_FALSE(list.empty());
+    expect_right(mma(), list, problem, fill);
+  }
+
+ private:
+  void expect_right(const CudaFamily& family, const std::vector<Configuration>& list,
+                    const Problem& problem, Fill fill) {
     DeviceMemory memory;
     Fixture fixture({"many tiles", problem, fill, false}, memory);
     const Problem form = canonical(problem).problem;
     const Operands given = fixture.operands();
     const Operands operands = canonical(problem).swapped ? given.transposed() : given;
     std::vector<std::byte> first;
-    const auto list = forms(form);
     std::vector<compile::Source> sources;
     for (const Configuration& configuration : list) {
-      sources.push_back(family().source(form, device(), configuration));
+      sources.push_back(family.source(form, device(), configuration));
     }
     build_ahead(sources);
     for (const Configuration& configuration : list) {
-      const auto kernel = family().build(form, device(), configuration);
+      const auto kernel = family.build(form, device(), configuration);
       const Workspace workspace = make_workspace(memory, kernel->workspace_bytes(form));
       // Twice: the second finds counters as the first left them, and must give the same bits.
       for (int run = 0; run < 2; ++run) {
         fixture.reset();
         kernel->run(form, operands, workspace.data, memory.stream());
-        EXPECT_EQ(fixture.compare(), "") << family().configuration_name(configuration);
+        EXPECT_EQ(fixture.compare(), "") << family.configuration_name(configuration);
         const auto output = fixture.output();
         if (run == 0) first = output;
-        EXPECT_TRUE(output == first) << family().configuration_name(configuration);
+        EXPECT_TRUE(output == first) << family.configuration_name(configuration);
       }
     }
   }
 
- private:
   std::optional<Device> device_;
 };
 
@@ -89,6 +112,25 @@ TEST_F(Hopper, StreamAndSplitK) {
 
 TEST_F(Hopper, FewRowsSwapped) {
   expect_right(Problem::linear(80, 1152, 1160, DataType::bf16), Fill::normal);
+}
+
+TEST_F(Hopper, WarpsMultiplyManyTiles) {
+  expect_warps_right(Problem::linear(1032, 4360, 136, DataType::bf16), Fill::integers);
+  expect_warps_right(Problem::linear(264, 520, 1032, DataType::f16), Fill::normal);
+}
+
+TEST_F(Hopper, WarpsTakeTransposedOperands) {
+  const Problem p = Problem::mm(520, 1160, 328, DataType::f16);
+  expect_warps_right(p, Fill::normal);
+  Problem q = Problem::linear(520, 1160, 328, DataType::f16);
+  q.a = {.type = q.a.type, .row_stride = 1, .col_stride = 520};
+  expect_warps_right(q, Fill::normal);
+}
+
+TEST_F(Hopper, WarpsMultiplyTf32) {
+  Problem p = Problem::linear(392, 1160, 332, DataType::f32);
+  p.allow_tf32 = true;
+  expect_warps_right(p, Fill::normal);
 }
 
 // What bulk copies cannot take, with tails along M, N and K, and several tiles for some CTAs.

@@ -41,6 +41,15 @@ TEST_F(InvarianceOnGpu, LinearLayers) {
   check(biased);
 }
 
+// By mma.sync as by wgmma, where k-tiles are whole.
+TEST_F(InvarianceOnGpu, WholeTilesOfK) {
+  check(Problem::linear(kCounts[0], 520, 2048, DataType::bf16));
+  check(Problem::linear(kCounts[0], 264, 1024, DataType::f16));
+  Problem rounded = Problem::linear(kCounts[0], 264, 1024, DataType::f32);
+  rounded.allow_tf32 = true;
+  check(rounded);
+}
+
 // No wide loads: other kernels, and another order.
 TEST_F(InvarianceOnGpu, OddPitch) {
   Problem odd = Problem::linear(kCounts[0], 264, 1003, DataType::bf16);

@@ -13,9 +13,10 @@ namespace gemwright::cuda_layout {
 /// Largest dimension that kernels take: tile edges and steps are added to it in 32 bits.
 inline constexpr std::int64_t kMaxSize = (std::int64_t{1} << 31) - 4096;
 
-/// Family::summation_order of kernels whose every sum is one chain of wgmma in the order of K:
-/// neither the shape of the tile nor the side that an operand is on changes a bit.
-inline constexpr std::string_view kWgmmaOrder = "wgmma";
+/// Family::summation_order of kernels whose every sum is one chain of wgmma or mma.sync in the
+/// order of K: neither the shape of the tile, the side that an operand is on, nor which of the two
+/// instructions multiplies changes a bit.
+inline constexpr std::string_view kTensorCoreOrder = "tensor cores";
 
 /// Why no CUDA kernel of ours takes the problem; nothing when they do.
 std::optional<std::string> refuse_sizes(const Problem& problem);

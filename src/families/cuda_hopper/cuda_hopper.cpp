@@ -54,7 +54,7 @@ class CudaHopper final : public CudaFamily {
   std::string_view summation_order(const Problem& /*problem*/,
                                    const Configuration& configuration) const override {
     const Setting s = setting_of(configuration);
-    return s.split == 1 && !s.stream_k ? cuda_layout::kWgmmaOrder : "";
+    return s.split == 1 && !s.stream_k ? cuda_layout::kTensorCoreOrder : "";
   }
 
   std::span<const std::string_view> parameters() const override { return kParameters; }
@@ -97,37 +97,12 @@ class CudaHopper final : public CudaFamily {
 
   std::shared_ptr<const Kernel> build(const Problem& problem, const Device& device,
                                       const Configuration& configuration) const override {
-    return build_kernel(*this, problem, device, configuration);
+    return build_kernel(*this, problem, device, configuration, setting_of(configuration));
   }
 
   compile::Source source(const Problem& problem, const Device& /*device*/,
                          const Configuration& configuration) const override {
-    const Setting s = setting_of(configuration);
-    const View view = view_of(problem, s.swap);
-    const Problem& p = view.problem;
-    const DataType c = p.c ? p.c->type : p.d.type;
-    std::string preamble = "namespace gemwright_device {\n";
-    preamble += fmt::format("constexpr int kInput = {}, kTypeD = {}, kStore = {};\n",
-                            static_cast<int>(p.a.type), static_cast<int>(p.d.type),
-                            static_cast<int>(view.store));
-    preamble +=
-        fmt::format("constexpr int kTypeC = {}, kBias = {}, kTypeBias = {};\n", static_cast<int>(c),
-                    static_cast<int>(p.bias), static_cast<int>(p.bias_type));
-    preamble += fmt::format("constexpr int kTileM = {}, kTileN = {}, kStages = {}, kSplit = {};\n",
-                            s.tile_m, s.tile_n, s.stages, s.split);
-    preamble += fmt::format("constexpr int kClusterM = {}, kClusterN = {}, kConsumers = {};\n",
-                            s.cluster_m, s.cluster_n, s.consumers());
-    preamble += fmt::format("constexpr int kBuffers = {}, kLoadA = {}, kLoadB = {};\n", kBuffers,
-                            static_cast<int>(view.load_a), static_cast<int>(view.load_b));
-    preamble += fmt::format(
-        "constexpr bool kPingPong = {}, kStreamK = {}, kHasC = {}, kAMajorM = {}, kBMajorN = {};\n"
-        "constexpr bool kScales = {};\n}}\n",
-        s.ping_pong, s.stream_k, p.c.has_value(), view.a_major_m, view.b_major_n, p.alpha != 1);
-    return {.file = "gemm_hopper.cu",
-            .preamble = std::move(preamble),
-            .kernel_name = "gemm_hopper",
-            .sm = 90,
-            .arch_specific = true};
+    return kernel_source(problem, setting_of(configuration));
   }
 };
 

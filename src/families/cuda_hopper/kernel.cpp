@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace gemwright::cuda_hopper {
 namespace {
 
@@ -42,12 +44,12 @@ const void* aligned_below(const void* pointer) {
 class HopperKernel final : public Kernel {
  public:
   HopperKernel(const CudaFamily& family, const Problem& problem, const Device& device,
-               const Configuration& configuration)
+               const Configuration& configuration, const Setting& setting)
       : family_(family),
         device_(device),
         configuration_(configuration),
-        setting_(setting_of(configuration)),
-        source_(family.source(problem, device, configuration)) {
+        setting_(setting),
+        source_(kernel_source(problem, setting)) {
     const View view = view_of(problem, setting_.swap);
     shape_.threads = static_cast<unsigned>(threads(setting_, view));
     shape_.shared_bytes = static_cast<unsigned>(shared_bytes(setting_, view));
@@ -166,10 +168,39 @@ class HopperKernel final : public Kernel {
 
 }  // namespace
 
+compile::Source kernel_source(const Problem& problem, const Setting& s) {
+  const View view = view_of(problem, s.swap);
+  const Problem& p = view.problem;
+  const DataType c = p.c ? p.c->type : p.d.type;
+  std::string preamble = "namespace gemwright_device {\n";
+  preamble += fmt::format("constexpr int kInput = {}, kTypeD = {}, kStore = {};\n",
+                          static_cast<int>(p.a.type), static_cast<int>(p.d.type),
+                          static_cast<int>(view.store));
+  preamble +=
+      fmt::format("constexpr int kTypeC = {}, kBias = {}, kTypeBias = {};\n", static_cast<int>(c),
+                  static_cast<int>(p.bias), static_cast<int>(p.bias_type));
+  preamble += fmt::format("constexpr int kTileM = {}, kTileN = {}, kStages = {}, kSplit = {};\n",
+                          s.tile_m, s.tile_n, s.stages, s.split);
+  preamble += fmt::format("constexpr int kClusterM = {}, kClusterN = {}, kConsumers = {};\n",
+                          s.cluster_m, s.cluster_n, s.consumers());
+  preamble += fmt::format("constexpr int kBuffers = {}, kLoadA = {}, kLoadB = {};\n", kBuffers,
+                          static_cast<int>(view.load_a), static_cast<int>(view.load_b));
+  preamble += fmt::format(
+      "constexpr bool kPingPong = {}, kStreamK = {}, kHasC = {}, kAMajorM = {}, kBMajorN = {};\n"
+      "constexpr bool kScales = {}, kWarps = {};\n}}\n",
+      s.ping_pong, s.stream_k, p.c.has_value(), view.a_major_m, view.b_major_n, p.alpha != 1,
+      s.warps);
+  return {.file = "gemm_hopper.cu",
+          .preamble = std::move(preamble),
+          .kernel_name = "gemm_hopper",
+          .sm = 90,
+          .arch_specific = true};
+}
+
 std::shared_ptr<const Kernel> build_kernel(const CudaFamily& family, const Problem& problem,
-                                           const Device& device,
-                                           const Configuration& configuration) {
-  return std::make_shared<HopperKernel>(family, problem, device, configuration);
+                                           const Device& device, const Configuration& configuration,
+                                           const Setting& setting) {
+  return std::make_shared<HopperKernel>(family, problem, device, configuration, setting);
 }
 
 }  // namespace gemwright::cuda_hopper

@@ -11,6 +11,9 @@ inline constexpr std::array<std::string_view, 11> kParameters = {
     "tile_m",   "tile_n",    "stages", "cluster_m", "cluster_n", "split",
     "stream_k", "ping_pong", "swap",   "group",     "along_n"};
 
+/// Columns of a consumer warpgroup that multiplies by mma.sync.
+inline constexpr int kWarpColumns = 64;
+
 /// Tiles are those of the product that the kernel sees: with `swap` that is D^T = B^T A^T.
 struct Setting {
   int tile_m = 128;
@@ -24,14 +27,18 @@ struct Setting {
   bool swap = false;
   int group = 8;  // rows (or columns) of tiles that are walked together, for L2
   bool along_n = false;
+  bool warps = false;  // mma.sync instead of wgmma; consumers share the columns of a tile
 
   bool operator==(const Setting&) const = default;
 
-  int consumers() const { return ping_pong ? 2 : tile_m == 64 ? 1 : tile_m == 192 ? 3 : 2; }
+  int consumers() const {
+    if (warps) return tile_n / kWarpColumns;
+    return ping_pong ? 2 : tile_m == 64 ? 1 : tile_m == 192 ? 3 : 2;
+  }
   int cluster() const { return cluster_m * cluster_n * split; }
-  int columns_stored() const { return tile_n / split; }
+  int columns_stored() const { return (warps ? kWarpColumns : tile_n) / split; }
   /// Accumulator registers of a consumer thread.
-  int accumulators() const { return (ping_pong ? tile_m : tile_m / consumers()) / 64 * tile_n / 2; }
+  int accumulators() const { return tile_m * tile_n / 128 / (ping_pong ? 1 : consumers()); }
 };
 
 Setting setting_of(const Configuration& configuration);

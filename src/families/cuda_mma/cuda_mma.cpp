@@ -1,7 +1,10 @@
-// GEMM by mma.sync and cp.async on sm_80 and newer: see kernels/cuda/gemm_mma.cu.
+// GEMM by mma.sync on sm_80 and newer: fed by cp.async (kernels/cuda/gemm_mma.cu) or, on sm_90, by
+// bulk copies (bulk.hpp).
 #include "device/profile.hpp"
 #include "families/cuda_common/gemm_kernel.hpp"
 #include "families/cuda_common/layout.hpp"
+#include "families/cuda_hopper/kernel.hpp"
+#include "families/cuda_mma/bulk.hpp"
 #include "model/cuda_cost.hpp"
 
 #include <algorithm>
@@ -16,9 +19,22 @@ using cuda_layout::Input;
 using cuda_layout::Major;
 using cuda_layout::tiles_of;
 
-enum Parameter { kTileM, kTileN, kTileK, kWarpsM, kWarpsN, kWarpsK, kStages, kSplits, kSwap };
-constexpr std::array<std::string_view, 9> kParameters = {
-    "tile_m", "tile_n", "tile_k", "warps_m", "warps_n", "warps_k", "stages", "splits", "swap"};
+// CTAs of a cluster share a row of tiles; 0 is a kernel that cp.async feeds.
+enum Parameter {
+  kTileM,
+  kTileN,
+  kTileK,
+  kWarpsM,
+  kWarpsN,
+  kWarpsK,
+  kStages,
+  kSplits,
+  kSwap,
+  kCluster
+};
+constexpr std::array<std::string_view, 10> kParameters = {"tile_m",  "tile_n",  "tile_k", "warps_m",
+                                                          "warps_n", "warps_k", "stages", "splits",
+                                                          "swap",    "cluster"};
 
 // Tiles that keep at most 128 accumulators a thread, and the warps that share one. Several warps
 // along K make up for tiles too small for four warps, or for eight of 64x64, which is what reads
@@ -46,6 +62,28 @@ constexpr std::array kSplitCounts = {1, 2, 3, 4, 6, 8, 12, 16};
 
 bool is_mma_type(DataType type) {
   return type == DataType::f16 || type == DataType::bf16;
+}
+
+bool is_bulk(const Configuration& configuration) {
+  return configuration.values[kCluster] != 0;
+}
+
+Configuration bulk_configuration(const cuda_hopper::Setting& s, DataType type) {
+  Configuration configuration;
+  configuration.values = {s.tile_m, s.tile_n, 128 / size_bytes(type), 4,          s.consumers(), 1,
+                          s.stages, s.split,  s.swap ? 1 : 0,         s.cluster_n};
+  return configuration;
+}
+
+cuda_hopper::Setting bulk_setting(const Configuration& configuration) {
+  const auto& v = configuration.values;
+  return {.tile_m = v[kTileM],
+          .tile_n = v[kTileN],
+          .stages = v[kStages],
+          .cluster_n = v[kCluster],
+          .split = v[kSplits],
+          .swap = v[kSwap] != 0,
+          .warps = true};
 }
 
 // A configuration with names, and the problem as its kernel sees it.
@@ -142,7 +180,7 @@ bool fits(std::int64_t size, int tile, int smallest) {
 class CudaMma final : public CudaFamily {
  public:
   std::string_view name() const override { return "cuda_mma"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
 
   std::optional<std::string> refuse(const Problem& problem, const Device& device) const override {
     if (device.profile().cuda.sm < 80) {
@@ -163,13 +201,26 @@ class CudaMma final : public CudaFamily {
     return std::nullopt;
   }
 
+  // One chain in the order of K. Registers are rounded to tf32 otherwise than bulk copies do it.
+  std::string_view summation_order(const Problem& problem,
+                                   const Configuration& configuration) const override {
+    const auto& v = configuration.values;
+    if (v[kWarpsK] > 1 && !is_bulk(configuration)) return "";
+    if (v[kSplits] > 1) return "";
+    if (is_bulk(configuration)) return cuda_layout::kTensorCoreOrder;
+    // Whole k-tiles, of which those of 128 bytes exist for every M.
+    if (problem.k % v[kTileK] != 0 || problem.k * size_bytes(problem.a.type) % 128 != 0) return "";
+    return problem.a.type == DataType::f32 ? "mma_tf32" : cuda_layout::kTensorCoreOrder;
+  }
+
   std::span<const std::string_view> parameters() const override { return kParameters; }
 
   std::string configuration_name(const Configuration& configuration) const override {
     const auto& v = configuration.values;
-    return fmt::format("mma_{}x{}x{}_w{}x{}x{}_s{}_k{}{}", v[kTileM], v[kTileN], v[kTileK],
+    const std::string feed = is_bulk(configuration) ? fmt::format("_bulk{}", v[kCluster]) : "";
+    return fmt::format("mma_{}x{}x{}_w{}x{}x{}_s{}_k{}{}{}", v[kTileM], v[kTileN], v[kTileK],
                        v[kWarpsM], v[kWarpsN], v[kWarpsK], v[kStages], v[kSplits],
-                       v[kSwap] != 0 ? "_t" : "");
+                       v[kSwap] != 0 ? "_t" : "", feed);
   }
 
   std::vector<Configuration> configurations(const Problem& problem,
@@ -185,6 +236,9 @@ class CudaMma final : public CudaFamily {
         add_depths(found, problem, device, tile, swap);
       }
     }
+    for (const auto& setting : cuda_mma::bulk_settings(problem, device)) {
+      found.push_back(bulk_configuration(setting, problem.a.type));
+    }
     return found;
   }
 
@@ -192,6 +246,10 @@ class CudaMma final : public CudaFamily {
                 std::span<const Configuration> configurations,
                 std::span<Estimate> estimates) const override {
     for (std::size_t i = 0; i < configurations.size(); ++i) {
+      if (is_bulk(configurations[i])) {
+        estimates[i] = cuda_mma::bulk_estimate(problem, device, bulk_setting(configurations[i]));
+        continue;
+      }
       estimates[i] =
           model::tiled_time(device.profile().cuda, work(View(problem, configurations[i]), device));
     }
@@ -199,6 +257,9 @@ class CudaMma final : public CudaFamily {
 
   compile::Source source(const Problem& problem, const Device& device,
                          const Configuration& configuration) const override {
+    if (is_bulk(configuration)) {
+      return cuda_hopper::kernel_source(problem, bulk_setting(configuration));
+    }
     const View view(problem, configuration);
     const auto& v = view.values;
     compile::Source source;
@@ -219,6 +280,10 @@ class CudaMma final : public CudaFamily {
 
   std::shared_ptr<const Kernel> build(const Problem& problem, const Device& device,
                                       const Configuration& configuration) const override {
+    if (is_bulk(configuration)) {
+      return cuda_hopper::build_kernel(*this, problem, device, configuration,
+                                       bulk_setting(configuration));
+    }
     return make_gemm_kernel(*this, problem, device, configuration,
                             tile_launch(View(problem, configuration)));
   }
@@ -239,9 +304,9 @@ class CudaMma final : public CudaFamily {
         // Deep rings are for the tiles that stream weights.
         if (stages == 8 && !small) continue;
         Configuration configuration;
-        configuration.values = {tile.m,       tile.n,       line / element, tile.warps_m,
-                                tile.warps_n, tile.warps_k, stages,         1,
-                                swap};
+        configuration.values = {
+            tile.m, tile.n, line / element, tile.warps_m, tile.warps_n, tile.warps_k, stages, 1,
+            swap,   0};
         if (!builds(View(problem, configuration), device.profile().cuda)) continue;
         add_splits(found, problem, device, configuration);
       }

@@ -42,7 +42,7 @@ class CudaStream final : public CudaFamily {
   std::string_view summation_order(const Problem& /*problem*/,
                                    const Configuration& configuration) const override {
     const Setting s = setting_of(configuration);
-    return s.path == Path::ring && s.split == 1 ? cuda_layout::kWgmmaOrder : "";
+    return s.path == Path::ring && s.split == 1 ? cuda_layout::kTensorCoreOrder : "";
   }
 
   std::span<const std::string_view> parameters() const override { return kParameters; }
