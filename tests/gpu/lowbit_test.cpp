@@ -142,7 +142,8 @@ TEST_P(CudaLowbit, SameBitsEveryRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CudaLowbit,
-                         testing::Values("cuda_lowbit", "cuda_lowbit_simt", "cuda_lowbit_wide"),
+                         testing::Values("cuda_lowbit", "cuda_lowbit_mma", "cuda_lowbit_simt",
+                                         "cuda_lowbit_wide"),
                          [](const auto& subject) { return std::string(subject.param); });
 
 }  // namespace
