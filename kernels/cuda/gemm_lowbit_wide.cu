@@ -6,7 +6,7 @@
 // The preamble defines: kType (of activations: fp16 or bf16), kBits, kCodes, kScaleType, kGroup
 // (columns that share a scale; 0: all), kZeros, kGlobalScale, kScaling; kTypeD, kStore, kHasC,
 // kTypeC, kBias, kTypeBias; kTileN, kStages, kConsumers (of 64 weight rows each), kBuffers; kSplit,
-// kStreamK.
+// kStreamK; kOverlap (a consumer decodes while it multiplies).
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
 #include "mainloop_lowbit_wgmma.cuh"
@@ -30,11 +30,17 @@ using GemmEpilogue = WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, 
 using GemmSegments = Segments<kStreamK>;
 using Parts = PartSums<kConsumers, kTileN, kSplit>;
 
+/// Blocks of 64 columns in a stage (a step of K), and sets of scales that they have.
+constexpr int kDepth = 2;
+constexpr int kSets = kGroup == 0 || kGroup > 64 ? 1 : kDepth;
 /// The ring: stages of activations, then stages of codes, scales and zero points of each consumer.
-constexpr int kActivationBytes = kTileN * 128;
-constexpr int kScalesAt = kConsumers * Decoder::kCodeSpan;
-constexpr int kZerosAt = kScalesAt + kConsumers * Decoder::kScaleSpan;
-constexpr int kWeightBytes = kZerosAt + kConsumers * Decoder::kZeroSpan;
+constexpr int kActivationBytes = kDepth * kTileN * 128;
+constexpr int kCodeSpan = kDepth * Decoder::kCodeSpan;
+constexpr int kScaleSpan = kSets * Decoder::kScaleSpan;
+constexpr int kZeroSpan = kSets * Decoder::kZeroSpan;
+constexpr int kScalesAt = kConsumers * kCodeSpan;
+constexpr int kZerosAt = kScalesAt + kConsumers * kScaleSpan;
+constexpr int kWeightBytes = kZerosAt + kConsumers * kZeroSpan;
 constexpr int kRingBytes = kStages * (kActivationBytes + kWeightBytes);
 
 constexpr int kThreads = 128 * (1 + kConsumers);
@@ -68,46 +74,55 @@ struct Shared {
 /// What all roles know.
 struct Work {
   char* memory;
+  unsigned ring;  // its address: finding it out anew takes three instructions
   Shared& shared;
+  unsigned full, empty;  // addresses of barriers
   const LowbitWideParams& p;
   int rank;  // in the cluster: part of K
   int cluster;
-  int first, last;  // blocks of K of a tile
+  int first, last;  // steps of K of a tile
 
-  __device__ __forceinline__ char* activations(int stage) const {
-    return memory + stage * kActivationBytes;
+  __device__ __forceinline__ unsigned activations(int stage) const {
+    return ring + stage * kActivationBytes;
   }
   __device__ __forceinline__ unsigned weights(int stage) const {
-    return shared_address(memory) + kStages * kActivationBytes + stage * kWeightBytes;
+    return ring + kStages * kActivationBytes + stage * kWeightBytes;
   }
   __device__ __forceinline__ GemmSegments segments() const {
     return {p.hopper, cluster, first, last};
   }
+  /// Blocks that a step has: the last may be short.
+  __device__ __forceinline__ int depth(int step) const {
+    return min(kDepth, p.weight.blocks - step * kDepth);
+  }
 };
 
-/// Calls f(tile, block, stage) for all blocks of K of a CTA, once the stage is free.
+/// Calls f(tile, step, stage) for all steps of K of a CTA, once the stage is free.
 template <typename F>
-__device__ __forceinline__ void each_block(const Work& work, F f) {
+__device__ __forceinline__ void each_step(const Work& work, F f) {
   RingPosition<kStages> at;
   GemmSegments segments = work.segments();
   for (Segment s; segments.next(s);) {
     const HopperTile tile = hopper_tile_at(s.tile, work.cluster, work.p.hopper);
 #pragma unroll 1
-    for (int block = s.first; block < s.last; ++block) {
+    for (int step = s.first; step < s.last; ++step) {
       barrier_wait(&work.shared.empty[at.stage], at.parity ^ 1);
-      f(tile, block, at.stage);
+      f(tile, step, at.stage);
       at.next();
     }
   }
 }
 
-/// One thread.
+/// One thread. What lies past K is filled with zeros.
 __device__ __forceinline__ void produce_activations(const Work& work, const TensorMap* map) {
-  each_block(work, [&](const HopperTile& tile, int block, int stage) {
+  each_step(work, [&](const HopperTile& tile, int step, int stage) {
     Barrier* full = &work.shared.full[stage];
     barrier_arrive_expect(full, kActivationBytes);
-    copy_in(work.activations(stage), map, full, block * 64, tile.n * kTileN, 0,
-            work.p.hopper.b_policy);
+#pragma unroll
+    for (int i = 0; i < kDepth; ++i) {
+      copy_in(work.memory + stage * kActivationBytes + i * kTileN * 128, map, full,
+              (step * kDepth + i) * 64, tile.n * kTileN, 0, work.p.hopper.b_policy);
+    }
   });
 }
 
@@ -115,26 +130,32 @@ __device__ __forceinline__ void produce_activations(const Work& work, const Tens
 template <bool kOfCodes>
 __device__ __forceinline__ void produce_weights(const Work& work) {
   const LowbitWeight& weight = work.p.weight;
-  each_block(work, [&](const HopperTile& tile, int block, int stage) {
+  each_step(work, [&](const HopperTile& tile, int step, int stage) {
     Barrier* full = &work.shared.full[stage];
     const unsigned to = work.weights(stage);
-    barrier_arrive_expect(full, kOfCodes ? kScalesAt : kWeightBytes - kScalesAt);
-#pragma unroll
+    const int depth = work.depth(step);
+    const int sets = kSets == 1 ? 1 : depth;
+    const int each =
+        kOfCodes ? depth * Decoder::kCodeSpan : sets * (Decoder::kScaleSpan + Decoder::kZeroSpan);
+    barrier_arrive_expect(full, static_cast<unsigned>(kConsumers * each));
+#pragma unroll 1  // registers are few
     for (int i = 0; i < kConsumers; ++i) {
       // Past the last tile of 64 rows there is nothing to read; what is read instead is not stored.
       const long long wide = min(tile.m * kConsumers + i, work.p.wide_tiles - 1);
-      const auto copy = [&](unsigned address, const void* from, long long index, int bytes) {
-        copy_line(address, static_cast<const char*>(from) + index * bytes, bytes, full,
+      // `count` pieces from number `index` on.
+      const auto copy = [&](unsigned address, const void* from, long long index, int bytes,
+                            int count) {
+        copy_line(address, static_cast<const char*>(from) + index * bytes, count * bytes, full,
                   work.p.hopper.a_policy);
       };
       if constexpr (kOfCodes) {
-        copy(to + i * Decoder::kCodeSpan, weight.codes, wide * weight.blocks + block,
-             Decoder::kCodeSpan);
+        copy(to + i * kCodeSpan, weight.codes, wide * weight.blocks + step * kDepth,
+             Decoder::kCodeSpan, depth);
       } else {
-        const long long index = wide * weight.sets + Places::set_of(block);
-        copy(to + kScalesAt + i * Decoder::kScaleSpan, weight.scales, index, Decoder::kScaleSpan);
-        if constexpr (Decoder::kZeroSpan > 0) {
-          copy(to + kZerosAt + i * Decoder::kZeroSpan, weight.zeros, index, Decoder::kZeroSpan);
+        const long long index = wide * weight.sets + Places::set_of(step * kDepth);
+        copy(to + kScalesAt + i * kScaleSpan, weight.scales, index, Decoder::kScaleSpan, sets);
+        if constexpr (kZeroSpan > 0) {
+          copy(to + kZerosAt + i * kZeroSpan, weight.zeros, index, Decoder::kZeroSpan, sets);
         }
       }
     }
@@ -144,11 +165,12 @@ __device__ __forceinline__ void produce_weights(const Work& work) {
 /// One consumer warpgroup: 64 weight rows of each of the CTA's tiles.
 struct Consumer {
   using Accumulator = float[kTileN / 2];
+  using Block = Decoder::Block;
 
   const Work& work;
   const Decoder& decoder;
   int index;
-  RingPosition<kStages> at;     // of the block that is read next
+  RingPosition<kStages> at;     // of the step that is read next
   const float* tables[2] = {};  // of the rows, where each has its own
 
   __device__ __forceinline__ Consumer(const Work& w, const Decoder& d, int i)
@@ -167,22 +189,53 @@ struct Consumer {
     tables[1] = tables[0] + (8LL << kBits);
   }
 
-  /// acc = weight rows times activations over blocks [first, last). Where groups are scaled, the
+  /// acc = weight rows times activations over steps [first, last). Where groups are scaled, the
   /// part of one that is here is scaled all the same.
   __device__ __forceinline__ void run(int first, int last, Accumulator& acc) {
 #pragma unroll
     for (int i = 0; i < kTileN / 2; ++i) acc[i] = 0.0F;
     if (first == last) return;
-    Decoder::Block even, odd;
-    read(even);
-    wgmma_pin(acc);
-    int block = first;
-#pragma unroll 1
-    for (; block + 2 <= last; block += 2) {
-      multiply(even, odd, acc, block, first, last);
-      multiply(odd, even, acc, block + 1, first, last);
+    if constexpr (kOverlap) {
+      run_overlapped(first, last, acc);
+    } else {
+      run_in_turn(first, last, acc);
     }
-    if (block < last) multiply(even, odd, acc, block, first, last);
+  }
+
+ private:
+  Accumulator sum;   // of a group, where sums are scaled
+  int previous = 0;  // stage whose products are under way, where they are not waited for at once
+
+  /// A block is decoded while the one before is multiplied.
+  __device__ __forceinline__ void run_overlapped(int first, int last, Accumulator& acc) {
+    Block even, odd;
+    wait();
+    read(even, 0);
+    wgmma_pin(acc);
+#pragma unroll 1
+    for (int step = first; step < last; ++step) {
+      const bool more = step + 1 < last;
+      const bool both = more || work.depth(step) == kDepth;
+      const int stage = at.stage;
+      // Reads what comes next while a block is multiplied.
+      multiply(even, acc, work.activations(stage), step * kDepth, step == first, !both, [&] {
+        if constexpr (kScaling != kScaleSums) {
+          if (step > first) release(previous);
+        }
+        if (both) read(odd, 1);
+      });
+      at.next();
+      if (both) {
+        multiply(odd, acc, work.activations(stage) + kTileN * 128, step * kDepth + 1, false, !more,
+                 [&] {
+                   if (!more) return;
+                   wait();
+                   read(even, 0);
+                 });
+      }
+      if constexpr (kScaling == kScaleSums) release(stage);
+      previous = stage;
+    }
     if constexpr (kScaling != kScaleSums) {
       wgmma_wait<0>();
       wgmma_pin(acc);
@@ -191,35 +244,57 @@ struct Consumer {
     if constexpr (kScaling == kScaleRows) scale_rows(even, acc);  // as all blocks have it
   }
 
- private:
-  Accumulator sum;   // of a group, where sums are scaled
-  int reading = 0;   // stage of the block that is read last
-  int previous = 0;  // stage whose products are under way, where they are not waited for at once
+  /// With the registers of one block; meanwhile the other consumers multiply.
+  __device__ __forceinline__ void run_in_turn(int first, int last, Accumulator& acc) {
+    Block block;
+    wgmma_pin(acc);
+#pragma unroll 1
+    for (int step = first; step < last; ++step) {
+      const int depth = work.depth(step);
+      wait();
+#pragma unroll 1
+      for (int i = 0; i < depth; ++i) {
+        read(block, i);
+        multiply(block, acc, work.activations(at.stage) + i * (kTileN * 128), step * kDepth + i,
+                 step == first && i == 0, step + 1 == last && i + 1 == depth, [] {});
+        if constexpr (kScaling != kScaleSums) {
+          wgmma_wait<0>();
+          wgmma_pin(acc);
+        }
+      }
+      release(at.stage);
+      at.next();
+    }
+    if constexpr (kScaling == kScaleRows) scale_rows(block, acc);
+  }
 
-  __device__ __forceinline__ void read(Decoder::Block& block) {
-    barrier_wait(&work.shared.full[at.stage], at.parity);
-    const unsigned weights = work.weights(at.stage);
-    decoder.read(block, weights + index * Decoder::kCodeSpan,
-                 weights + kScalesAt + index * Decoder::kScaleSpan,
-                 weights + kZerosAt + index * Decoder::kZeroSpan, tables);
-    reading = at.stage;
-    at.next();
+  __device__ __forceinline__ void wait() const {
+    barrier_wait(work.full + at.stage * sizeof(Barrier), at.parity);
   }
 
   __device__ __forceinline__ void release(int stage) const {
-    if (threadIdx.x % 128 == 0) barrier_arrive(&work.shared.empty[stage]);
+    if (threadIdx.x % 128 == 0) barrier_arrive(work.empty + stage * sizeof(Barrier));
   }
 
-  /// Multiplies `now` while `next` is read.
-  __device__ __forceinline__ void multiply(const Decoder::Block& now, Decoder::Block& next,
-                                           Accumulator& acc, int block, int first, int last) {
-    constexpr unsigned long long kLayout = wgmma_layout(16, 1024);
-    const unsigned long long x =
-        wgmma_descriptor(kLayout, shared_address(work.activations(reading)));
-    const int stage = reading;
-    const bool more = block + 1 < last;
+  /// Block `number` of the step at `at`.
+  __device__ __forceinline__ void read(Block& block, int number) const {
+    const unsigned weights = work.weights(at.stage);
+    const int set = kSets == 1 ? 0 : number;
+    decoder.read(block, weights + index * kCodeSpan + number * Decoder::kCodeSpan,
+                 weights + kScalesAt + index * kScaleSpan + set * Decoder::kScaleSpan,
+                 weights + kZerosAt + index * kZeroSpan + set * Decoder::kZeroSpan, tables);
+  }
+
+  /// acc += a block times the activations at `from`; read_next() is called while it is multiplied,
+  /// when the registers of the block before are free.
+  template <typename ReadNext>
+  __device__ __forceinline__ void multiply(const Block& block, Accumulator& acc, unsigned from,
+                                           int number, bool is_first, bool is_last,
+                                           ReadNext read_next) {
+    const unsigned long long x = wgmma_descriptor(wgmma_layout(16, 1024), from);
     if constexpr (kScaling == kScaleSums) {
-      const bool begins = Places::kTogether > 1 || block == first || block % Places::kBlocks == 0;
+      const bool begins = Places::kTogether > 1 || is_first || number % Places::kBlocks == 0;
+      const bool ends = Places::kTogether > 1 || is_last || (number + 1) % Places::kBlocks == 0;
       // Several groups in a block: all but the last are waited for at once.
 #pragma unroll
       for (int group = 0; group < Places::kTogether; ++group) {
@@ -227,37 +302,32 @@ struct Consumer {
 #pragma unroll
         for (int j = 0; j < Places::kSteps; ++j) {
           const int step = group * Places::kSteps + j;
-          Product::registers(sum, now.a[step], x + 2 * step, j > 0 || !begins ? 1 : 0);
+          Product::registers(sum, block.a[step], x + 2 * step, j > 0 || !begins ? 1 : 0);
         }
         wgmma_commit();
-        if (group + 1 == Places::kTogether && more) read(next);
+        if (group + 1 == Places::kTogether) read_next();
         wgmma_wait<0>();
         wgmma_pin(sum);
-        if (Places::kTogether > 1 || !more || (block + 1) % Places::kBlocks == 0) {
+        if (ends) {
 #pragma unroll
           for (int e = 0; e < kTileN / 2; ++e) {
-            acc[e] = fmaf(now.scale[group][e % 4 / 2], sum[e], acc[e]);
+            acc[e] = fmaf(block.scale[group][e % 4 / 2], sum[e], acc[e]);
           }
         }
       }
-      release(stage);
     } else {
       wgmma_fence();
 #pragma unroll
       for (int step = 0; step < 4; ++step) {
-        Product::registers(acc, now.a[step], x + 2 * step, 1);
+        Product::registers(acc, block.a[step], x + 2 * step, 1);
       }
       wgmma_commit();
-      if (block > first) {
-        wgmma_wait<1>();  // the registers of `next` are free
-        release(previous);
-      }
-      previous = stage;
-      if (more) read(next);
+      wgmma_wait<1>();
+      read_next();
     }
   }
 
-  static __device__ __forceinline__ void scale_rows(const Decoder::Block& block, Accumulator& acc) {
+  static __device__ __forceinline__ void scale_rows(const Block& block, Accumulator& acc) {
 #pragma unroll
     for (int e = 0; e < kTileN / 2; ++e) acc[e] *= block.scale[0][e % 4 / 2];
   }
@@ -318,11 +388,16 @@ __device__ __forceinline__ Work begin(const LowbitWideParams& p, char* memory) {
   const int rank = kSplit > 1 ? static_cast<int>(cluster_rank()) : 0;
   constexpr int kAfter =
       kPartBytes > kConsumers * kBufferBytes ? kPartBytes : kConsumers * kBufferBytes;
+  const int steps = (p.weight.blocks + kDepth - 1) / kDepth;
   const auto part = [&](int i) {
-    return static_cast<int>(static_cast<long long>(p.weight.blocks) * i / kSplit);
+    return static_cast<int>(static_cast<long long>(steps) * i / kSplit);
   };
+  auto& shared = *reinterpret_cast<Shared*>(memory + kBuffersAt + kAfter);
   return {memory,
-          *reinterpret_cast<Shared*>(memory + kBuffersAt + kAfter),
+          static_cast<unsigned>(uniform(static_cast<int>(shared_address(memory)))),
+          shared,
+          static_cast<unsigned>(uniform(static_cast<int>(shared_address(shared.full)))),
+          static_cast<unsigned>(uniform(static_cast<int>(shared_address(shared.empty)))),
           p,
           rank,
           static_cast<int>(blockIdx.x) / kSplit,

@@ -10,6 +10,13 @@
 
 namespace gemwright_device {
 
+/// A value that the compiler is not to work out again where it is used: it does so for whatever
+/// takes few instructions, which in a short loop are many.
+__device__ __forceinline__ unsigned kept(unsigned x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 // What a code stands for.
 constexpr int kCodeInteger = 0;  // the code, minus a zero point
 constexpr int kCodeE2m1 = 1;
@@ -17,9 +24,10 @@ constexpr int kCodeE4m3 = 2;
 constexpr int kCodeE5m2 = 3;
 constexpr int kCodeTable = 4;     // entry of the weight's table
 constexpr int kCodeRowTable = 5;  // entry of the row's own table
+constexpr int kCodeLookedUp = 6;  // the code minus 2^(bits - 1), but by way of a table
 
 /// What a code stands for, zero points aside. `table` is the weight's or the row's.
-template <int kCodes>
+template <int kCodes, int kBits = 8>
 __device__ __forceinline__ float value_of_code(int code, const float* table) {
   if constexpr (kCodes == kCodeTable || kCodes == kCodeRowTable) {
     return table[code];
@@ -37,7 +45,7 @@ __device__ __forceinline__ float value_of_code(int code, const float* table) {
   } else if constexpr (kCodes == kCodeE5m2) {
     return to_float<kF16>(static_cast<unsigned short>(code << 8));
   } else {
-    return static_cast<float>(code);
+    return static_cast<float>(code - (kCodes == kCodeLookedUp ? 1 << (kBits - 1) : 0));
   }
 }
 
@@ -132,8 +140,8 @@ struct PairTable {
       const int row = i / kVectors;
       const int low = kBits == 8 ? row : code_of_pair<kBits>(row, 0);
       const int high = kBits == 8 ? row : code_of_pair<kBits>(row, 1);
-      const unsigned x =
-          pack<kType>(value_of_code<kCodes>(low, table), value_of_code<kCodes>(high, table));
+      const unsigned x = pack<kType>(value_of_code<kCodes, kBits>(low, table),
+                                     value_of_code<kCodes, kBits>(high, table));
       store_shared(shared_address(rows + row * kRowBytes + i % kVectors * 16),
                    Words<16>{{x, x, x, x}});
     }

@@ -139,6 +139,7 @@ struct CodeDecoder {
   static constexpr float kUnit = kCodes == kCodeInteger ? Integers<kType>::kUnit : 1.0F;
 
   Table table;  // in shared memory, if kLookedUp
+  unsigned lane4 = kept(threadIdx.x % 32 * 4);
 
   /// The fragment of a step. `offsets` are Integers::offset of rows g and g + 8; `tables` their own
   /// tables (kByRow).
@@ -156,7 +157,7 @@ struct CodeDecoder {
             pack<kType>(values[code_of_pair<kBits>(pair, 0)], values[code_of_pair<kBits>(pair, 1)]);
       }
     } else {
-      table.look_up(a, codes, step, threadIdx.x % 32 * 4);
+      table.look_up(a, codes, step, lane4);
     }
   }
 };

@@ -35,17 +35,20 @@ struct WeightDecoder {
   static constexpr int kZeroSpan = 32 * Places::kZeroBytes;
 
   Codes codes;
+  // Where this thread's bytes are in those of a tile.
+  unsigned first = kept(threadIdx.x % 128 * Planes::kFirst);
+  unsigned second = kept(Planes::kSecondAt + threadIdx.x % 128 * Planes::kSecond);
+  unsigned scale = kept(threadIdx.x % 128 / 4 * Places::kScaleBytes);
+  unsigned zero = kept(threadIdx.x % 128 / 4 * Places::kZeroBytes);
 
   /// Of the tile whose codes, scales and zero points begin at these shared addresses; `tables` as
   /// CodeDecoder has them.
   __device__ __forceinline__ void read(Block& block, unsigned codes_at, unsigned scales_at,
                                        unsigned zeros_at, const float* const (&tables)[2]) const {
-    const int thread = threadIdx.x % 128;
-    const int pair = thread / 32 * 8 + thread % 32 / 4;
     HeldCodes<kBits> held;
     Groups groups;
-    held.load(codes_at, codes_at + Planes::kSecondAt, thread);
-    groups.load(scales_at + pair * Places::kScaleBytes, zeros_at + pair * Places::kZeroBytes);
+    held.load(codes_at + first, codes_at + second, 0);
+    groups.load(scales_at + scale, zeros_at + zero);
 #pragma unroll
     for (int group = 0; group < Places::kTogether; ++group) {
       unsigned offsets[2];

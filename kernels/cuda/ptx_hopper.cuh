@@ -68,9 +68,12 @@ __device__ __forceinline__ void fence_barrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
+__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
 __device__ __forceinline__ void barrier_arrive(Barrier* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-               : "memory");
+  barrier_arrive(shared_address(barrier));
 }
 
 /// Arrives, and adds to the bytes that the phase waits for.
@@ -93,14 +96,18 @@ __device__ __forceinline__ void barrier_arrive_remote(Barrier* barrier, unsigned
 }
 
 /// Waits until the phase of that parity (0 for the first) has completed.
-__device__ __forceinline__ void barrier_wait(Barrier* barrier, unsigned parity) {
+__device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) {
   asm volatile(
       "{\n.reg .pred done;\n"
       "WAIT:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@!done bra WAIT;\n}" ::"r"(shared_address(barrier)),
+      "@!done bra WAIT;\n}" ::"r"(barrier),
       "r"(parity)
       : "memory");
+}
+
+__device__ __forceinline__ void barrier_wait(Barrier* barrier, unsigned parity) {
+  barrier_wait(shared_address(barrier), parity);
 }
 
 // ---- Bulk copies --------------------------------------------------------------------------------

@@ -17,10 +17,16 @@ struct LowbitWideWork {
   bool stream_k = false;
   bool scales_sums = false;     // of groups, in fp32
   bool scales_weights = false;  // before they are multiplied
+  bool arithmetic = false;      // codes become numbers without a table
+  bool overlaps = true;         // a consumer decodes while it multiplies
+  double rows_read = 128;       // of A, a tile
   double row_bytes = 34;        // of a weight row's block, scales included
   double weight_bytes = 0;
   double output_bytes = 0;
 };
+
+/// Clusters of `split` CTAs, one a multiprocessor, that are resident at once.
+int clusters_at_a_time(int split, int multiprocessors);
 
 /// Tens of nanoseconds.
 Estimate lowbit_wide_time(const CudaProfile& gpu, const LowbitWideWork& work);

@@ -2,6 +2,7 @@
 
 #include "device/profile.hpp"
 #include "families/cuda_common/layout.hpp"
+#include "families/cuda_lowbit/weight.hpp"
 #include "formats/packed_layout.hpp"
 
 #include <algorithm>
@@ -34,15 +35,17 @@ int padded_cols(std::int64_t m) {
 
 // Accumulators, fragments of A, and what decoding takes; as compiled.
 bool fits_registers(const Setting& s, const Problem& p) {
-  constexpr int kOthers = 64;
+  constexpr int kOthers = 72;
   const auto together = static_cast<int>(formats::groups_together(*p.weight, p.k));
   int needed = s.tiles * s.cols / 2 + s.cols + kOthers + (together > 1 ? 6 * together : 0);
-  // Pointers to two tables a tile, and what is loaded from them ahead.
-  if (p.weight->codes == Codes::learned_per_row) needed += 48 + 8 * s.tiles;
+  // What is looked up ahead; of tables of each row with two pointers a tile.
+  const bool by_row = p.weight->codes == Codes::learned_per_row;
+  needed += s.tiles * (table_bytes(*p.weight) > 0 ? 10 : 3);
+  if (by_row) needed += 48 + 12 * s.tiles + s.cols;
   if (p.weight->zero == Zero::real) needed += 3 * s.cols;
   // What is loaded ahead of so many tiles and columns takes all that is left, and more.
   if (s.tiles > 5 && s.cols > 8) return false;
-  return needed <= std::min(255, 65536 / (s.threads() * s.ctas));
+  return needed <= std::min(255, 65536 / (s.threads() * s.ctas) / 8 * 8);
 }
 
 // Sums of all warps of one tile meet in 32 KB.

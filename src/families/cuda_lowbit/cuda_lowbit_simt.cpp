@@ -85,8 +85,8 @@ class CudaLowbitSimt final : public CudaFamily {
     const CudaProfile& gpu = device.profile().cuda;
     for (std::size_t i = 0; i < configurations.size(); ++i) {
       const TileLaunch launch = tile_launch(configurations[i]);
-      // An element of the weight is decoded by about 40 instructions, once for each tile of rows.
-      constexpr double kDecode = 40;
+      // An element of the weight is decoded by about 85 instructions, once for each tile of rows.
+      constexpr double kDecode = 85;
       const auto rows = static_cast<double>(tiles_of(p.m, launch.tile_m));
       const double products = rows * launch.tile_m / (0.6 * gpu.f32_flops / 2);
       const double decoding = rows * kDecode / (gpu.multiprocessors * 96 * gpu.clock_ghz * 1e9);

@@ -21,8 +21,10 @@ using namespace cuda_lowbit;
 using cuda_layout::tiles_of;
 
 constexpr std::array kCols = {8, 16, 32, 48, 64, 96, 128, 160, 192, 256};
-constexpr int kMostStages = 24;
+constexpr int kMostStages = 12;
 constexpr std::int64_t kMostSplitRows = 256;
+constexpr int kMostSplit = 8;
+constexpr int kMostLookedUpCols = 32;
 
 // Tiles are decoded once for each column of tiles: few of them, and little padding.
 bool worth_columns(int cols, int most, const Problem& p) {
@@ -41,8 +43,9 @@ bool worth_columns(int cols, int most, const Problem& p) {
 
 // K is split while that fills SMs that would be idle, and leaves every part some K.
 bool worth_splitting(const WideSetting& s, const Problem& p, int multiprocessors) {
-  return p.m <= kMostSplitRows && p.k >= std::int64_t{2} * 64 * s.split &&
-         tiles_of(p.n, s.rows()) * tiles_of(p.m, s.cols) * s.split <= multiprocessors;
+  return p.m <= kMostSplitRows && p.k >= std::int64_t{2} * kStageColumns * s.split &&
+         tiles_of(p.n, s.rows()) * tiles_of(p.m, s.cols) <=
+             model::clusters_at_a_time(s.split, multiprocessors);
 }
 
 // The last wave of tiles leaves many SMs idle, and there are few waves. Of narrow tiles, adding up
@@ -65,6 +68,9 @@ model::LowbitWideWork work_of(const WideSetting& s, const Problem& p) {
   work.stream_k = s.stream_k;
   work.scales_sums = scaling_of(p) == Scaling::sums;
   work.scales_weights = scaling_of(p) == Scaling::weights;
+  work.arithmetic = p.weight->codes == Codes::integer && !s.lookup;
+  work.overlaps = s.cols <= most_overlapped_columns(p, s.consumers);
+  work.rows_read = static_cast<double>(std::min<std::int64_t>(p.m, s.cols));
   work.row_bytes = 8 * p.weight->bits + scale_bytes(p);
   work.weight_bytes = static_cast<double>(formats::packed_layout(*p.weight, p.n, p.k).bytes);
   work.output_bytes = static_cast<double>(p.m) * static_cast<double>(p.n) * size_bytes(p.d.type);
@@ -103,24 +109,33 @@ class CudaLowbitWide final : public CudaFamily {
         WideSetting s{.cols = cols, .consumers = consumers};
         s.along_n = p.m < p.n;
         s.group = std::max(1, 2048 / (s.along_n ? s.cols : s.rows()));
-        for (const int split : {1, 2, 4, 8}) {
-          s.split = split;
-          if (split > 1 && !worth_splitting(s, p, gpu.multiprocessors)) continue;
-          s.stages = kMostStages;
-          const auto fits = [&] {
-            return static_cast<std::size_t>(shared_bytes(s, p)) <= gpu.shared_per_block;
-          };
-          while (s.stages > 2 && !fits()) --s.stages;
-          if (!fits()) continue;
-          found.push_back(configuration_of(s));
-          if (split > 1 || !worth_streaming(s, p, gpu.multiprocessors)) continue;
-          WideSetting streamed = s;
-          streamed.stream_k = true;
-          found.push_back(configuration_of(streamed));
+        for (const bool lookup : {false, true}) {
+          if (lookup && (!may_look_up(p) || cols > kMostLookedUpCols)) continue;
+          s.lookup = lookup;
+          add_splits(found, s, p, gpu);
         }
       }
     }
     return found;
+  }
+
+  static void add_splits(std::vector<Configuration>& found, WideSetting s, const Problem& p,
+                         const CudaProfile& gpu) {
+    for (int split = 1; split <= kMostSplit; ++split) {
+      s.split = split;
+      if (split > 1 && !worth_splitting(s, p, gpu.multiprocessors)) continue;
+      s.stages = kMostStages;
+      const auto fits = [&] {
+        return static_cast<std::size_t>(shared_bytes(s, p)) <= gpu.shared_per_block;
+      };
+      while (s.stages > 2 && !fits()) --s.stages;
+      if (!fits()) continue;
+      found.push_back(configuration_of(s));
+      if (split > 1 || !worth_streaming(s, p, gpu.multiprocessors)) continue;
+      WideSetting streamed = s;
+      streamed.stream_k = true;
+      found.push_back(configuration_of(streamed));
+    }
   }
 
   void estimate(const Problem& p, const Device& device,
@@ -153,10 +168,11 @@ class CudaLowbitWide final : public CudaFamily {
     preamble += fmt::format(
         "constexpr int kTypeBias = {}, kTileN = {}, kStages = {}, kConsumers = {};\n"
         "constexpr int kBuffers = {}, kSplit = {}, kScaling = {};\n"
-        "constexpr bool kStreamK = {}, kHasC = {};\n",
-        static_cast<int>(p.bias_type), s.cols, s.stages, s.consumers, kWideBuffers, s.split,
-        static_cast<int>(scaling_of(p)), s.stream_k, p.c.has_value());
-    preamble += weight_preamble(p) + "}\n";
+        "constexpr bool kStreamK = {}, kHasC = {}, kOverlap = {};\n",
+        static_cast<int>(p.bias_type), s.cols, s.stages, s.consumers, buffers(s), s.split,
+        static_cast<int>(scaling_of(p)), s.stream_k, p.c.has_value(),
+        s.cols <= most_overlapped_columns(p, s.consumers));
+    preamble += weight_preamble(p, s.lookup) + "}\n";
     return {.file = "gemm_lowbit_wide.cu",
             .preamble = std::move(preamble),
             .kernel_name = "gemm_lowbit_wide",

@@ -13,7 +13,15 @@ namespace gemwright::cuda_lowbit {
 namespace {
 
 // The numbers of kernels/cuda/lowbit_codes.cuh.
-enum class CodeKind : int { integer = 0, e2m1 = 1, e4m3 = 2, e5m2 = 3, table = 4, row_table = 5 };
+enum class CodeKind : int {
+  integer = 0,
+  e2m1 = 1,
+  e4m3 = 2,
+  e5m2 = 3,
+  table = 4,
+  row_table = 5,
+  looked_up = 6
+};
 
 CodeKind code_kind(const WeightFormat& format) {
   switch (format.codes) {
@@ -110,13 +118,14 @@ gemwright_device::LowbitWeight weight_at(const Problem& p, const void* packed) {
   return weight;
 }
 
-std::string weight_preamble(const Problem& p) {
+std::string weight_preamble(const Problem& p, bool lookup) {
   const WeightFormat& format = *p.weight;
   return fmt::format(
       "constexpr int kBits = {}, kCodes = {}, kScaleType = {}, kGroup = {}, kZeros = {};\n"
       "constexpr bool kGlobalScale = {};\n",
-      format.bits, static_cast<int>(code_kind(format)), static_cast<int>(format.scale),
-      group_of(format), static_cast<int>(format.zero), format.global_scale);
+      format.bits, static_cast<int>(lookup ? CodeKind::looked_up : code_kind(format)),
+      static_cast<int>(format.scale), group_of(format), static_cast<int>(format.zero),
+      format.global_scale);
 }
 
 }  // namespace gemwright::cuda_lowbit

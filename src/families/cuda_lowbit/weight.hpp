@@ -34,6 +34,7 @@ int scale_bytes(const Problem& problem);
 gemwright_device::LowbitWeight weight_at(const Problem& problem, const void* packed);
 
 /// "constexpr int kBits = 4, kCodes = 4, kScaleType = 2, ...;\n"
-std::string weight_preamble(const Problem& problem);
+/// `lookup`: symmetric integers come by table.
+std::string weight_preamble(const Problem& problem, bool lookup = false);
 
 }  // namespace gemwright::cuda_lowbit

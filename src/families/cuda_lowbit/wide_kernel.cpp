@@ -108,7 +108,7 @@ class WideKernel final : public Kernel {
   Streamed stream(const Problem& p) const {
     if (!setting_.stream_k) return {};
     return stream_tiles(tiles_of(p.n, setting_.rows()) * tiles_of(p.m, setting_.cols),
-                        tiles_of(p.k, 64), clusters_, setting_.consumers);
+                        tiles_of(p.k, kStageColumns), clusters_, setting_.consumers);
   }
 
   const CudaFamily& family_;

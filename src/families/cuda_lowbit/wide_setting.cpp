@@ -16,22 +16,29 @@ WideSetting wide_setting_of(const Configuration& configuration) {
           .split = v[3],
           .stream_k = v[4] != 0,
           .group = v[5],
-          .along_n = v[6] != 0};
+          .along_n = v[6] != 0,
+          .lookup = v[7] != 0};
 }
 
 Configuration configuration_of(const WideSetting& s) {
   Configuration configuration;
-  configuration.values = {s.cols,  s.stages,         s.consumers, s.split, s.stream_k ? 1 : 0,
-                          s.group, s.along_n ? 1 : 0};
+  configuration.values = {s.cols,  s.stages,          s.consumers,     s.split, s.stream_k ? 1 : 0,
+                          s.group, s.along_n ? 1 : 0, s.lookup ? 1 : 0};
   return configuration;
 }
 
 std::string name_of(const WideSetting& s) {
   std::string name = fmt::format("lowbit_wide_{}x{}_s{}_g{}{}", s.rows(), s.cols, s.stages, s.group,
                                  s.along_n ? "n" : "m");
+  if (s.lookup) name += "_t";
   if (s.stream_k) name += "_sk";
   if (s.split > 1) name += fmt::format("_k{}", s.split);
   return name;
+}
+
+bool may_look_up(const Problem& p) {
+  const WeightFormat& format = *p.weight;
+  return format.codes == Codes::integer && format.bits == 4 && format.zero == Zero::symmetric;
 }
 
 Scaling scaling_of(const Problem& p) {
@@ -48,9 +55,16 @@ Scaling scaling_of(const Problem& p) {
 int most_columns(const Problem& p, int consumers) {
   const bool sums = scaling_of(p) == Scaling::sums;  // take a second set of accumulators
   if (p.weight->codes == Codes::learned_per_row && consumers > 2) return 0;
-  if (consumers == 4) return sums ? 32 : 64;
-  if (consumers == 3) return sums ? 64 : 128;
+  if (consumers == 4) return !sums ? 96 : p.weight->zero == Zero::symmetric ? 64 : 32;
+  if (consumers == 3) return sums ? 96 : 128;
   return sums ? 160 : 256;
+}
+
+int most_overlapped_columns(const Problem& p, int consumers) {
+  const bool sums = scaling_of(p) == Scaling::sums;
+  if (consumers == 4) return !sums ? 64 : p.weight->zero == Zero::symmetric ? 32 : 16;
+  if (consumers == 3) return sums ? 64 : 128;
+  return most_columns(p, consumers);
 }
 
 bool stores_by_copies(const WideSetting& s, const Problem& p) {
@@ -66,14 +80,19 @@ int chunk_columns(const WideSetting& s, const Problem& p) {
 }
 
 int shared_bytes(const WideSetting& s, const Problem& p) {
-  const int weights = s.consumers * 64 * (8 * p.weight->bits + scale_bytes(p));
-  const int ring = s.stages * (s.cols * 128 + weights);
+  constexpr int kDepth = kStageColumns / 64;
+  const WeightFormat& format = *p.weight;
+  const bool whole = format.grouping == Grouping::row || format.grouping == Grouping::tensor;
+  const int sets = whole || format.group > 64 ? 1 : kDepth;
+  const int weights = s.consumers * 64 * (kDepth * 8 * format.bits + sets * scale_bytes(p));
+  const int ring = s.stages * (s.cols * 128 * kDepth + weights);
   const int chunk = stores_by_copies(s, p) ? 64 * size_bytes(p.d.type) * chunk_columns(s, p) : 0;
   const int units = s.consumers * s.cols / 8;  // parts of a split K
   const int parts = (units + s.split - 1) / s.split * (s.split - 1) * 2048;
   const int barriers = (2 * s.stages + 1) * 8 + s.consumers * 4;
-  return (ring + 1023) / 1024 * 1024 + table_bytes(*p.weight) +
-         std::max(s.consumers * kWideBuffers * chunk, parts) + barriers;
+  constexpr int kTable = 64 << 10;  // of 4-bit codes
+  return (ring + 1023) / 1024 * 1024 + (s.lookup ? kTable : table_bytes(format)) +
+         std::max(s.consumers * buffers(s) * chunk, parts) + barriers;
 }
 
 }  // namespace gemwright::cuda_lowbit

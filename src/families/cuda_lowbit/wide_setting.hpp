@@ -9,8 +9,11 @@
 
 namespace gemwright::cuda_lowbit {
 
-inline constexpr std::array<std::string_view, 7> kWideParameters = {
-    "cols", "stages", "consumers", "split", "stream_k", "group", "along_n"};
+inline constexpr std::array<std::string_view, 8> kWideParameters = {
+    "cols", "stages", "consumers", "split", "stream_k", "group", "along_n", "lookup"};
+
+/// Columns of a stage: the kernel's kDepth blocks of 64.
+inline constexpr int kStageColumns = 128;
 
 /// One setting of kernels/cuda/gemm_lowbit_wide.cu. The kernel sees D^T: its rows are those of the
 /// weight.
@@ -22,6 +25,7 @@ struct WideSetting {
   bool stream_k = false;  // blocks of tiles that do not fill all SMs are dealt out evenly
   int group = 8;          // rows (or columns) of tiles that are walked together, for L2
   bool along_n = false;
+  bool lookup = false;  // integers come by table: fewer instructions, more shared memory
 
   int threads() const { return 128 * (1 + consumers); }
   int rows() const { return 64 * consumers; }
@@ -32,17 +36,24 @@ Configuration configuration_of(const WideSetting& setting);
 /// For instance "lowbit_wide_256x8_s16_g8m_k4".
 std::string name_of(const WideSetting& setting);
 
+/// Whether integers may come by table.
+bool may_look_up(const Problem& problem);
+
 /// How scales come in; the numbers are those of kernels/cuda/mainloop_lowbit_wgmma.cuh.
 enum class Scaling : int { weights = 0, sums = 1, rows = 2 };
 /// Weights where code * scale is exact in A's type, rows where all of a row share a scale, else
 /// sums of groups.
 Scaling scaling_of(const Problem& problem);
 
-/// Columns that a consumer's registers have room for.
+/// Columns that a consumer's registers have room for, and with it decoding while it multiplies.
 int most_columns(const Problem& problem, int consumers);
+int most_overlapped_columns(const Problem& problem, int consumers);
 
-/// Chunks of D that a consumer keeps in shared memory: one fills while the other is copied out.
-inline constexpr int kWideBuffers = 2;
+/// Chunks of D that a consumer keeps in shared memory: one fills while the other is copied out. Of
+/// many consumers one each, since the ring needs the room more.
+inline int buffers(const WideSetting& setting) {
+  return setting.consumers > 2 ? 1 : 2;
+}
 /// Whether D is stored by bulk copies of its rows (else element by element).
 bool stores_by_copies(const WideSetting& setting, const Problem& problem);
 /// Columns of the kernel's D (rows of D) that are stored at a time.
