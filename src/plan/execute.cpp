@@ -34,7 +34,7 @@ Extent extent(const void* pointer, const Operand& operand, std::int64_t rows, st
               std::int64_t batch) {
   const std::int64_t size = size_bytes(operand.type);
   const auto begin = reinterpret_cast<std::intptr_t>(pointer);
-  const bool rows_of_elements = operand.col_stride == 1 && batch == 1;
+  const bool rows_of_elements = operand.col_stride == 1 && batch == 1 && rows > 1;
   return {.begin = begin,
           .end = begin + span_elements(operand, rows, cols, batch) * size,
           .pitch = rows_of_elements ? operand.row_stride * size : 0,

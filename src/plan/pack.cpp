@@ -5,6 +5,7 @@
 #include "families/cpu_packed/geometry.hpp"
 #include "families/cpu_packed/setup.hpp"
 #include "formats/packed_layout.hpp"
+#include "problem/extent.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/errors.hpp>
 #include <gemwright/plan.hpp>
@@ -71,16 +72,18 @@ void pack_weights(const Problem& problem, const void* b, void* out) {
   if (reinterpret_cast<std::uintptr_t>(out) % 64 != 0 || out == nullptr) {
     throw InvalidArgument("out", fmt::format("{}", out), "a multiple of 64 bytes, not null");
   }
+  Operand from = problem.b;
+  normalise_strides(from, problem.k, problem.n, problem.batch);
   const KernelTable& table = best_kernels();
   const cpu_packed::Pack pack = size_bytes(problem.b.type) == 2 ? table.pack_pairs : table.pack_f32;
   const int size = size_bytes(problem.b.type);
   for (std::int64_t column = 0; column < problem.n; column += kPanel) {
-    pack({.source = static_cast<const char*>(b) + column * problem.b.col_stride * size,
+    pack({.source = static_cast<const char*>(b) + column * from.col_stride * size,
           .type = problem.b.type,
           .rows = static_cast<int>(std::min<std::int64_t>(kPanel, problem.n - column)),
-          .row_stride = problem.b.col_stride,
+          .row_stride = from.col_stride,
           .k = problem.k,
-          .k_stride = problem.b.row_stride,
+          .k_stride = from.row_stride,
           .out = static_cast<char*>(out) + column / kPanel * panel_bytes(problem),
           .out_rows = kPanel});
   }

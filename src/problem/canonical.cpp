@@ -1,4 +1,5 @@
 #include "formats/packed_layout.hpp"
+#include "problem/extent.hpp"
 #include <gemwright/problem.hpp>
 
 #include <algorithm>
@@ -6,23 +7,6 @@
 
 namespace gemwright {
 namespace {
-
-// A size-1 dimension's stride says nothing; it gets the value of the layout that the other
-// dimension suggests, so that no kernel refuses it for a stride that is never used.
-void normalise_strides(Operand& operand, std::int64_t rows, std::int64_t cols, std::int64_t batch) {
-  if (operand.packed) {
-    operand.row_stride = operand.col_stride = operand.batch_stride = 0;
-    return;
-  }
-  if (batch <= 1) operand.batch_stride = 0;
-  if (rows <= 1 && cols <= 1) {
-    operand.row_stride = operand.col_stride = 1;
-  } else if (rows <= 1) {
-    operand.row_stride = operand.col_stride == 1 ? cols : 1;
-  } else if (cols <= 1) {
-    operand.col_stride = operand.row_stride == 1 ? rows : 1;
-  }
-}
 
 void normalise_strides(Problem& problem) {
   normalise_strides(problem.a, problem.m, problem.k, problem.batch);
@@ -65,7 +49,7 @@ bool should_transpose(const Problem& problem) {
 // Entries that share B and follow each other in memory are one product with more rows.
 void fold_batch(Problem& problem) {
   if (problem.batch <= 1 || problem.b.batch_stride != 0 || problem.b.packed) return;
-  if (problem.bias == Bias::per_row) return;
+  if (problem.bias == Bias::per_row || problem.m > kMaxSize / problem.batch) return;
   const auto follows = [&](const Operand& operand) {
     return problem.m == 1 || operand.batch_stride == problem.m * operand.row_stride;
   };

@@ -8,6 +8,27 @@
 
 namespace gemwright {
 
+/// Of each of a problem's sizes.
+inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
+
+/// A size-1 dimension's stride says nothing, and may be any number; it gets the value of the layout
+/// that the other dimension suggests, so that no kernel refuses it for a stride that is never used.
+inline void normalise_strides(Operand& operand, std::int64_t rows, std::int64_t cols,
+                              std::int64_t batch) {
+  if (operand.packed) {
+    operand.row_stride = operand.col_stride = operand.batch_stride = 0;
+    return;
+  }
+  if (batch <= 1) operand.batch_stride = 0;
+  if (rows <= 1 && cols <= 1) {
+    operand.row_stride = operand.col_stride = 1;
+  } else if (rows <= 1) {
+    operand.row_stride = operand.col_stride == 1 ? cols : 1;
+  } else if (cols <= 1) {
+    operand.col_stride = operand.row_stride == 1 ? rows : 1;
+  }
+}
+
 /// Elements at addresses of their own: dimensions of stride 0 count once.
 inline double distinct_elements(const Operand& operand, std::int64_t rows, std::int64_t cols,
                                 std::int64_t batch) {

@@ -15,7 +15,6 @@ namespace {
 
 // Sizes, the elements of a matrix and the reach of its strides stay far from 2^63, so that nothing
 // later needs overflow checks; 2^48 elements are more than a machine addresses.
-constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 
 Operand row_major(DataType type, std::int64_t rows, std::int64_t cols) {
@@ -48,8 +47,9 @@ void check_sizes(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_
   check_elements("batch * m * n", batch, m, n);
 }
 
-void check_stride(const std::string& argument, std::int64_t stride) {
-  if (stride < 0 || stride > kMaxElements) {
+// That of a dimension of size 1 is never used, and may be anything.
+void check_stride(const std::string& argument, std::int64_t size, std::int64_t stride) {
+  if (size > 1 && (stride < 0 || stride > kMaxElements)) {
     throw InvalidArgument(argument, std::to_string(stride), "0 to 2^48 elements");
   }
 }
@@ -69,11 +69,14 @@ void check_bias(const Problem& problem) {
   check_type("bias_type", problem.bias_type);
 }
 
-void check_operand(const std::string& name, const Operand& operand) {
+void check_operand(const std::string& name, const Operand& operand, std::int64_t rows,
+                   std::int64_t cols, std::int64_t batch) {
   check_type(name + ".type", operand.type);
-  check_stride(name + ".row_stride", operand.row_stride);
-  check_stride(name + ".col_stride", operand.col_stride);
-  check_stride(name + ".batch_stride", operand.batch_stride);
+  if (!operand.packed) {
+    check_stride(name + ".row_stride", rows, operand.row_stride);
+    check_stride(name + ".col_stride", cols, operand.col_stride);
+    check_stride(name + ".batch_stride", batch, operand.batch_stride);
+  }
   const int bytes = size_bytes(operand.type);
   const bool power_of_two = (operand.alignment & (operand.alignment - 1)) == 0;
   if (operand.alignment < bytes || !power_of_two || operand.alignment > 4096) {
@@ -170,10 +173,10 @@ Problem Problem::bmm(std::int64_t batch, std::int64_t m, std::int64_t n, std::in
 
 void Problem::check() const {
   check_sizes(batch, m, n, k);
-  check_operand("a", a);
-  check_operand("b", b);
-  check_operand("d", d);
-  if (c) check_operand("c", *c);
+  check_operand("a", a, m, k, batch);
+  check_operand("b", b, k, n, batch);
+  check_operand("d", d, m, n, batch);
+  if (c) check_operand("c", *c, m, n, batch);
   check_weight(*this);
   check_bias(*this);
   check_reach("a", a, m, k, batch);

@@ -51,6 +51,14 @@ TEST(Canonical, BatchThatSharesBIsFoldedIntoRows) {
   EXPECT_EQ(canonical(problem).problem, canonical(Problem::mm(32, 64, 32, DataType::f32)).problem);
 }
 
+TEST(Canonical, ABatchIsNotFoldedIntoMoreRowsThanAProblemMayHave) {
+  Problem problem = Problem::bmm(1 << 20, std::int64_t{1} << 21, 1, 1, DataType::f32);
+  problem.b.batch_stride = 0;
+  const Problem form = canonical(problem).problem;
+  EXPECT_EQ(form.batch, 1 << 20);
+  EXPECT_EQ(parse_problem(key(form)), form);
+}
+
 TEST(Canonical, PerRowBiasKeepsTheBatch) {
   Problem problem = Problem::bmm(8, 4, 64, 32, DataType::f32);
   problem.b.batch_stride = 0;

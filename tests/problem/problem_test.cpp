@@ -85,8 +85,16 @@ TEST(Problem, WhatNoMachineHoldsIsRefused) {
   EXPECT_EQ(refused_argument(problem), "d");
   // The stride of a dimension of size 1 reaches nowhere.
   problem = Problem::mm(1, 4, 4, DataType::f32);
-  problem.a.row_stride = problem.d.row_stride = std::int64_t{1} << 48;
-  EXPECT_EQ(refused_argument(problem), "");
+  for (const std::int64_t stride :
+       {std::int64_t{1} << 48, std::int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    problem.a.row_stride = problem.d.row_stride = stride;
+    problem.b.batch_stride = stride;
+    EXPECT_EQ(refused_argument(problem), "") << stride;
+    EXPECT_EQ(canonical(problem).problem, canonical(Problem::mm(1, 4, 4, DataType::f32)).problem);
+    EXPECT_EQ(parse_problem(key(problem)), problem);
+  }
+  problem.m = 2;
+  EXPECT_EQ(refused_argument(problem), "a.row_stride");
 }
 
 TEST(Problem, BytesCountEveryDistinctElementOnce) {
