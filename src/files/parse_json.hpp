@@ -3,6 +3,7 @@
 
 #include <gemwright/errors.hpp>
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,11 +16,19 @@ namespace gemwright::files {
 /// Where in a document a parser is: the names of the objects' members that it is inside of.
 class JsonPlace {
  public:
-  /// Depths are those of the library's parser callback.
-  void enter(int depth) { names_.resize(static_cast<std::size_t>(depth)); }
-  void name(int depth, std::string member) {
-    enter(depth);
-    names_.back() = std::move(member);
+  /// Depths are those of the library's parser callback: an object's members are one deeper than it.
+  void enter(int depth) {
+    names_.resize(static_cast<std::size_t>(depth));
+    members_.resize(static_cast<std::size_t>(depth) + 1);
+    members_.emplace_back();
+  }
+  /// False when the object has had a member of that name.
+  bool name(int depth, const std::string& member) {
+    const auto at = static_cast<std::size_t>(depth);
+    names_.resize(at);
+    names_.back() = member;
+    members_.resize(at + 1);
+    return members_.back().insert(member).second;
   }
   /// "text_config.hidden_size"; arrays leave no trace.
   std::string text() const {
@@ -32,6 +41,7 @@ class JsonPlace {
 
  private:
   std::vector<std::string> names_;
+  std::vector<std::set<std::string>> members_;  // by depth, of the objects that are open
 };
 
 /// What was given, cut to a length that a person reads.
@@ -42,8 +52,9 @@ inline std::string shortened(std::string text) {
 }
 
 /// Parses text; a nlohmann::json or an ordered one. Throws InvalidArgument for `argument`, with the
-/// place, for what is no JSON, holds numbers that no double holds (and names their field), or is
-/// nested deeper than 32: the library copies and prints recursively, and would run out of stack.
+/// place, for what is no JSON, holds numbers that no double holds (and names their field), names a
+/// member twice, or is nested deeper than 32: the library copies and prints recursively, and would
+/// run out of stack.
 template <typename Json>
 Json parse_json(std::string_view text, const std::string& argument, const std::string& allowed) {
   constexpr int kDeepest = 32;
@@ -53,7 +64,9 @@ Json parse_json(std::string_view text, const std::string& argument, const std::s
     if (depth > kDeepest) {
       throw InvalidArgument(argument, "nested deeper than " + std::to_string(kDeepest), allowed);
     }
-    if (event == Event::key) place.name(depth, parsed.template get<std::string>());
+    if (event == Event::key && !place.name(depth, parsed.template get<std::string>())) {
+      throw InvalidArgument(argument + ": " + place.text(), "twice", "each member once");
+    }
     if (event == Event::object_start || event == Event::array_start) place.enter(depth);
     return true;
   };

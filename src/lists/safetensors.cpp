@@ -4,9 +4,9 @@
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace gemwright::lists {
@@ -99,9 +99,15 @@ Selection from_safetensors(const fs::path& path, const Options& options) {
     throw InvalidArgument(path.string(), "no such file", "a .safetensors file, index or folder");
   }
   std::vector<files::Tensor> tensors;
+  std::set<std::string> names;
   for (const fs::path& file : files::safetensors_files(path)) {
-    auto more = files::parse_header(files::read_header_text(file), file.string()).tensors;
-    std::move(more.begin(), more.end(), std::back_inserter(tensors));
+    for (auto& tensor : files::parse_header(files::read_header_text(file), file.string()).tensors) {
+      if (!names.insert(tensor.name).second) {
+        throw InvalidArgument(file.string() + ": " + tensor.name,
+                              "a name that another file has too", "a tensor in one file alone");
+      }
+      tensors.push_back(std::move(tensor));
+    }
   }
   auto all = from_tensors(tensors, model_name(path), options);
   if (all.entries.empty()) {

@@ -2,6 +2,7 @@
 #include <gemwright/problem.hpp>
 
 #include <charconv>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -137,9 +138,13 @@ std::string key(const Problem& problem) {
 Problem parse_problem(std::string_view text) {
   for (const std::string_view field : {"m", "n", "k", "a", "b", "d"}) require(text, field);
   Problem problem;
+  std::set<std::string_view> seen;
   while (!text.empty()) {
     std::string_view word = take(text, ' ');
     if (word.empty()) continue;
+    if (const auto field = word.substr(0, word.find('=')); !seen.insert(field).second) {
+      throw InvalidArgument("key", std::string(field) + " twice", "each field once");
+    }
     if (word == "tf32") {
       problem.allow_tf32 = true;
       continue;

@@ -86,6 +86,17 @@ TEST_F(Safetensors, TakesAFolderOfShards) {
   EXPECT_EQ(entries[2].problem, Problem::linear(1, 1000, 64, DataType::f16));
 }
 
+TEST_F(Safetensors, RefusesATensorThatIsThereTwice) {
+  const std::string twice = tensor("a.weight", "BF16", "[4, 4]");
+  const auto file = write("a.safetensors", "{" + twice + "," + twice + "}");
+  EXPECT_NE(refusal(file).find("a.weight: given twice"), std::string::npos) << refusal(file);
+  write("a.safetensors", "{" + twice + "}");
+  write("b.safetensors", "{" + twice + "}");
+  EXPECT_NE(refusal(folder_).find("b.safetensors: a.weight: given a name that another file has"),
+            std::string::npos)
+      << refusal(folder_);
+}
+
 TEST_F(Safetensors, TakesAnIndex) {
   write("a.safetensors", "{" + block(0) + "}");
   write("other.safetensors", "{" + tensor("other.weight", "F16", "[7, 7]") + "}");

@@ -81,6 +81,8 @@ TEST(Table, RefusesWithThePlace) {
             "item 1: m: given -1; allowed: a whole number from 0 to 2147483648");
   EXPECT_EQ(refusal(R"([{"m": 1, "n": [[]], "k": 3}])"),
             "item 0: n: given array; allowed: a number or text");
+  EXPECT_EQ(refusal(R"([{"m": 1, "n": 2, "k": 3}, {"m": 4, "m": 5, "n": 2, "k": 3}])"),
+            "list: m: given twice; allowed: each member once");
   EXPECT_NE(refusal("[{\"m\": 1e999}]").find("1e999"), std::string::npos);
   EXPECT_EQ(refusal(R"([5])").rfind("item 0: given number", 0), 0U);
   EXPECT_EQ(refusal(R"(["m=1 nonsense"])").rfind("item 0: problem", 0), 0U);

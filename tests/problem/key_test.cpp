@@ -60,6 +60,8 @@ TEST(Key, RefusesWithTheFieldsName) {
   expect_refused("m=8 n=8 k=8 a=f32:8 b=f32:8:1 d=f32:8:1", "a.col_stride");
   expect_refused("m=8 n=8 k=8" + rest + " colour=red", "key");
   expect_refused("m=8 n=8 k=8" + rest + " beta=1", "c");
+  expect_refused("m=8 n=8 k=8" + rest + " m=8", "key");
+  expect_refused("m=8 n=8 k=8" + rest + " tf32 tf32", "key");
   expect_refused("m=8 n=8 k=8 a=f32:8:1@3 b=f32:8:1 d=f32:8:1", "a.alignment");
 }
 
