@@ -52,8 +52,7 @@ lint() {
 address() {
   step "address and undefined behaviour sanitizers, fuzzing"
   build asan
-  # Tuning whole problems ends by their times, which sanitizers make erratic.
-  run asan -LE "long|gpu" -E "^TunerTest"
+  run asan -LE "long|gpu"
 }
 
 sanitizers() {

@@ -77,7 +77,7 @@ Explanation explanation_of(const tune::Result& result, const Problem& problem, c
   for (const tune::Outcome& outcome : result.outcomes) {
     explanation.candidates.push_back(report_of(outcome));
     const double us = outcome.median_us;
-    if (!outcome.candidate.family->vendor() || us <= 0) continue;
+    if (!outcome.candidate.family->vendor() || us <= 0 || result.disturbed) continue;
     if (explanation.vendor_first_us == 0) explanation.vendor_first_us = us;
     explanation.vendor_best_us =
         explanation.vendor_best_us == 0 ? us : std::min(explanation.vendor_best_us, us);

@@ -19,9 +19,6 @@
 namespace gemwright::tune {
 namespace {
 
-// Share of the CPUs that others may take before a measurement is called disturbed.
-constexpr double kBusy = 0.1;
-
 // How a kind of device is timed.
 struct Sampling {
   double warm_up_s;  // until clocks are where they stay
@@ -160,11 +157,12 @@ Policy policy_of(DeviceKind kind) {
   return policy;
 }
 
-bool measure(const Problem& problem, const Device& device, std::vector<Timed>& kernels,
-             const Policy& policy, const std::function<bool()>& stop, const Scene& scene) {
+std::optional<Surroundings> measure(const Problem& problem, const Device& device,
+                                    std::vector<Timed>& kernels, const Policy& policy,
+                                    const std::function<bool()>& stop, const Scene& scene) {
   const Stopwatch spent;
   const std::unique_ptr<Testbed> testbed = testbed_within_memory(problem, device, scene);
-  if (!testbed) return false;
+  if (!testbed) return std::nullopt;
   const double operands_s = spent.seconds();
   const CpuLoad load;
   Sampler sampler(*testbed, kernels, sampling_of(device.kind()),
@@ -187,11 +185,13 @@ bool measure(const Problem& problem, const Device& device, std::vector<Timed>& k
              1e3 * operands_s, 1e3 * warm_s, 1e3 * spent.seconds());
   log::info("{}: {} rounds over {} copies of the weights, clock {:.2f} to {:.2f} GHz", key(problem),
             rounds, testbed->copies(), clock_before, testbed->clock_ghz());
-  if (const double others = load.others(); device.kind() == DeviceKind::cpu && others > kBusy) {
-    log::warn("other processes took {:.0f}% of the CPUs while {} was measured", 100 * others,
-              key(problem));
+  Surroundings surroundings;
+  if (device.kind() == DeviceKind::cpu) surroundings.others = load.others();
+  if (surroundings.others > kBusy) {
+    log::warn("other processes took {:.0f}% of the CPUs while {} was measured",
+              100 * surroundings.others, key(problem));
   }
-  return true;
+  return surroundings;
 }
 
 }  // namespace gemwright::tune

@@ -4,8 +4,8 @@
 #include "log/log.hpp"
 #include "tune/build.hpp"
 #include "tune/channel.hpp"
+#include "tune/decide.hpp"
 #include "tune/failures.hpp"
-#include "tune/measure.hpp"
 #include "tune/stopwatch.hpp"
 #include "tune/turn.hpp"
 #include "tune/validator.hpp"
@@ -30,14 +30,6 @@ constexpr double kPatience = 60;
 // Seconds for a candidate in the worker: where kernels are compiled there, and where they are not.
 constexpr double kCompiled = 10;
 constexpr double kPrebuilt = 2;
-
-// A time that does not repeat is no evidence: it is said, and no ratio is made of it.
-void distrust(Outcome& outcome) {
-  outcome.failure = fmt::format("timing: unreliable, {:.1f} us at best and {:.1f} us usually",
-                                outcome.best_us, outcome.median_us);
-  outcome.best_us = outcome.median_us = 0;
-  log::warn("{}: {}", label(outcome.candidate), outcome.failure);
-}
 
 class Tuning {
  public:
@@ -66,11 +58,10 @@ class Tuning {
   void build_and_validate();
   void take(Outcome& outcome, Built built);
   void validate(std::size_t index, Validator& validator);
+  std::optional<Surroundings> time(std::vector<Timed>& timed) const;
   void measure();
-  void rank(std::vector<Timed>& timed, const std::vector<std::size_t>& indices);
   void choose_unmeasured();
   void judge();
-  bool absurd(const Outcome& outcome) const;
   void fail(Outcome& outcome, const Verdict& verdict);
 
   double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -101,7 +92,6 @@ class Tuning {
   Clock::time_point start_;
   Result result_;
   std::vector<bool> right_;  // of the outcomes, once validated
-  bool disturbed_ = false;   // the chosen one's times do not repeat
   std::string lacking_;      // why candidates were not measured
 };
 
@@ -129,7 +119,7 @@ void Tuning::build_and_validate() {
   const auto building = cpu::start_helpers(1, build);
   if (building.empty()) build();
   Validator validator(*request_.problem, *request_.device);
-  validator.prepare();
+  validator.prepare([&] { return stop_after(kShareBeforeMeasuring); });
   int done = 0;
   while (auto one = built.pop()) {
     Outcome& outcome = result_.outcomes[one->first];
@@ -179,6 +169,12 @@ void Tuning::validate(std::size_t index, Validator& validator) {
   }
 }
 
+std::optional<Surroundings> Tuning::time(std::vector<Timed>& timed) const {
+  const auto stop = [&] { return stop_after(1); };
+  if (request_.measure) return request_.measure(timed, policy_, stop);
+  return tune::measure(*request_.problem, *request_.device, timed, policy_, stop);
+}
+
 void Tuning::measure() {
   std::vector<Timed> timed;
   std::vector<std::size_t> indices;
@@ -199,9 +195,8 @@ void Tuning::measure() {
   const int count = static_cast<int>(result_.outcomes.size());
   progress(count, fmt::format("measuring {} candidates", timed.size()));
   try {
-    if (tune::measure(*request_.problem, *request_.device, timed, policy_,
-                      [&] { return stop_after(1); })) {
-      rank(timed, indices);
+    if (const auto surroundings = time(timed)) {
+      decide(result_, timed, indices, request_.incumbent, policy_, *surroundings);
     } else {
       lack("no memory for its operands");
     }
@@ -214,41 +209,6 @@ void Tuning::measure() {
       result_.chosen < 0
           ? "nothing was measured"
           : "chose " + label(result_.outcomes[static_cast<std::size_t>(result_.chosen)].candidate));
-}
-
-void Tuning::rank(std::vector<Timed>& timed, const std::vector<std::size_t>& indices) {
-  std::vector<Contender> contenders;
-  std::vector<std::size_t> preference;
-  for (std::size_t i = 0; i < timed.size(); ++i) {
-    Outcome& outcome = result_.outcomes[indices[i]];
-    outcome.best_us = best(timed[i].contender);
-    outcome.median_us = median(timed[i].contender);
-    if (!timed[i].failure.empty()) outcome.failure = "timing: " + timed[i].failure;
-    const bool incumbent = static_cast<int>(indices[i]) == request_.incumbent;
-    preference.insert(incumbent ? preference.begin() : preference.end(), i);
-    contenders.push_back(std::move(timed[i].contender));
-  }
-  const Choice choice = choose(contenders, preference, policy_);
-  result_.noise = choice.noise;
-  if (choice.index < 0) return;
-  result_.chosen = static_cast<int>(indices[static_cast<std::size_t>(choice.index)]);
-
-  const Contender& chosen = contenders[static_cast<std::size_t>(choice.index)];
-  // Best times that do not repeat within three bands are as little worth.
-  disturbed_ = unreliable(chosen, contenders, policy_) || choice.noise > 3 * policy_.widest_band;
-  double second = 0;
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
-    if (static_cast<int>(i) == choice.index) continue;
-    Outcome& outcome = result_.outcomes[indices[i]];
-    const bool vendor = outcome.candidate.family->vendor();
-    if (unreliable(contenders[i], contenders, policy_) || absurd(outcome) ||
-        (vendor && disturbed_)) {
-      distrust(outcome);
-    } else if (const double us = time_of(contenders[i], policy_); us > 0) {
-      second = second == 0 ? us : std::min(second, us);
-    }
-  }
-  result_.margin = second > 0 ? second / time_of(chosen, policy_) - 1 : 0;
 }
 
 void Tuning::choose_unmeasured() {
@@ -265,17 +225,6 @@ void Tuning::choose_unmeasured() {
   }
 }
 
-// So far beyond its prediction, and the chosen one is not, that something else was measured:
-// threads that spin for each other can lose every time slice, and are then slow without any spread.
-bool Tuning::absurd(const Outcome& outcome) const {
-  constexpr double kBeyond = 8;
-  const Outcome& chosen = result_.outcomes[static_cast<std::size_t>(result_.chosen)];
-  const auto error = [](const Outcome& o) {
-    return o.candidate.estimate.us > 0 ? o.median_us / o.candidate.estimate.us : 1;
-  };
-  return error(outcome) > kBeyond * std::max(1.0, error(chosen));
-}
-
 // What the answer lacks, and whether it is to be kept. One that the time limit cut short is, and
 // one whose times did not repeat, both marked: asking again would only spend that time again, until
 // a longer limit is given.
@@ -286,15 +235,17 @@ void Tuning::judge() {
       [](const Outcome& outcome) { return outcome.best_us <= 0 && outcome.failure.empty(); });
   const bool measured = result_.outcomes[static_cast<std::size_t>(result_.chosen)].best_us > 0;
   const bool late = elapsed_s() > kShareBeforeMeasuring * request_.time_limit_s;
-  if (disturbed_) {
-    result_.note = "times did not repeat: something else uses this device";
+  if (result_.disturbed) {
+    result_.note = fmt::format(
+        "times did not repeat: something else uses this device; {} stays",
+        result_.chosen == request_.incumbent ? "the earlier answer" : "the model's choice");
   } else if (unmeasured > 0) {
     result_.note = fmt::format("{} of {} candidates not measured: {}", unmeasured,
                                result_.outcomes.size(), lacking_.empty() ? hurry() : lacking_);
   } else if (stop_after(1)) {
     result_.note = "measured in few rounds: " + hurry();
   }
-  if (disturbed_ || (!result_.note.empty() && (late || cancelled()))) {
+  if (result_.disturbed || (!result_.note.empty() && (late || cancelled()))) {
     result_.cut_s = cancelled() ? elapsed_s() : request_.time_limit_s;
   }
   const bool right = right_[static_cast<std::size_t>(result_.chosen)];

@@ -3,7 +3,7 @@
 
 #include "model/rank.hpp"
 #include "store/database.hpp"
-#include "tune/rounds.hpp"
+#include "tune/measure.hpp"
 #include <gemwright/planner.hpp>
 
 #include <functional>
@@ -28,6 +28,7 @@ struct Result {
   int chosen = -1;                // index of the winner; -1 when none ran
   double margin = 0;              // the second's best time / the chosen one's - 1
   double noise = 0;               // relative spread of the rounds
+  bool disturbed = false;         // the times are no evidence: the choice is not theirs
   std::string note;               // why it is not the whole answer; empty when it is
   double cut_s = 0;               // the time, in seconds, that ended it early; 0: it was enough
   bool lasting = false;           // fit to be kept: measured, or cut by the time limit
@@ -45,6 +46,10 @@ struct Request {
   int incumbent = -1;
   /// How long to measure and what counts as equal; the kind of device's own when not given.
   std::optional<Policy> policy;
+  /// What times kernels: measure(), but for tests, whose kernels have a clock of their own.
+  std::function<std::optional<Surroundings>(std::vector<Timed>& kernels, const Policy& policy,
+                                            const std::function<bool()>& stop)>
+      measure;
   Progress progress;
   std::function<bool()> cancelled;
   store::Database* database = nullptr;  // failures are read from and remembered here; may be null

@@ -46,21 +46,21 @@ Validator::~Validator() {
   }
 }
 
-void Validator::prepare() {
+void Validator::prepare(const std::function<bool()>& stop) {
   if (prepared_) return;
   const Stopwatch spent;
   if (!here_ && !worker_) worker_ = WorkerPool::instance().take();
   const double started = spent.seconds();
-  unprepared_ = worker_ ? prepare_worker() : prepare_here();
+  unprepared_ = worker_ ? prepare_worker(stop) : prepare_here();
   prepared_ = unprepared_.kind == Verdict::Kind::right;
   log::debug("worker there after {:.0f} ms, operands and reference after {:.0f} ms", 1e3 * started,
              1e3 * spent.seconds());
 }
 
-Verdict Validator::prepare_worker() {
+Verdict Validator::prepare_worker(const std::function<bool()>& stop) {
   const std::string request =
       json{{"problem", key(problem_)}, {"device", device_text(device_)}}.dump();
-  const auto answer = worker_->ask(request, kPrepareLimit);
+  const auto answer = worker_->ask(request, kPrepareLimit, stop);
   if (answer.state == WorkerProcess::State::answered) return parse_verdict(answer.text);
   worker_.reset();
   return {Verdict::Kind::memory, "the worker " + answer.text + " while it made the operands"};
@@ -91,7 +91,7 @@ Verdict Validator::check(const Candidate& candidate, double limit_s,
   // What an earlier candidate left behind may have killed the worker, and a machine that stood
   // still may have made it late: a second try, in a fresh one, tells whose fault it is.
   for (int attempt = 0; attempt < 2; ++attempt) {
-    prepare();
+    prepare(stop);
     if (!prepared_) return unprepared_;
     if (here_) return here_->check(*candidate.family, candidate.configuration);
     verdict = check_in_worker(request, limit_s, stop);

@@ -21,15 +21,16 @@ class Validator {
   Validator(const Validator&) = delete;
   Validator& operator=(const Validator&) = delete;
 
-  /// Makes operands and reference. check() does so when it must; before it, it saves time.
-  void prepare();
+  /// Makes operands and reference, unless `stop` says so before they are done. check() does so when
+  /// it must; before it, it saves time.
+  void prepare(const std::function<bool()>& stop = {});
 
   /// Builds the candidate, runs it and checks the result. Undone when `stop` says so before it is
   /// done. That and `limit_s` hold in a worker only.
   Verdict check(const Candidate& candidate, double limit_s, const std::function<bool()>& stop = {});
 
  private:
-  Verdict prepare_worker();
+  Verdict prepare_worker(const std::function<bool()>& stop);
   Verdict prepare_here();
   Verdict check_in_worker(const std::string& request, double limit_s,
                           const std::function<bool()>& stop);

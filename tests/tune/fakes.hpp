@@ -5,6 +5,7 @@
 #include "families/family.hpp"
 #include "model/rank.hpp"
 #include "numeric/convert.hpp"
+#include "tune/measure.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -34,9 +35,10 @@ enum class Act : std::int32_t {
   no_memory,  // asks for a workspace that no machine has
   throws,     // reports a device error from run
   talks,      // prints on standard output; right
-  wild,       // right, but two runs of three take far longer
+  wild,       // right; by its own clock two runs of three take far longer
+  slow,       // right; by its own clock a hundred times slower than it is predicted
 };
-inline constexpr int kActs = 14;
+inline constexpr int kActs = 15;
 
 class FakeKernel final : public Kernel {
  public:
@@ -56,9 +58,6 @@ class FakeKernel final : public Kernel {
       std::puts("{\"kind\": \"wrong\"}");
       std::fflush(stdout);
     }
-    if (act_ == Act::wild) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(++runs_ % 3 == 0 ? 2 : 20));
-    }
     multiply(p, operands);
     const std::int64_t last = p.m * p.n - 1;
     auto* d = static_cast<float*>(operands.d);
@@ -67,6 +66,12 @@ class FakeKernel final : public Kernel {
     if (act_ == Act::overreads)
       d[0] += 1e-30F * static_cast<const float*>(operands.a)[p.m * p.k + 16];
     if (act_ == Act::dirty && ++*static_cast<int*>(workspace) > 1) d[0] += 1;
+  }
+
+  /// What the next run takes by the fakes' own clock.
+  double next_us() const {
+    if (act_ == Act::wild) return ++runs_ % 3 == 0 ? 10 : 100;
+    return act_ == Act::slow ? 1000 : 10;
   }
 
  private:
@@ -144,6 +149,22 @@ inline Candidate fake(Act act, int number = 0, const Family& family = fake_famil
   candidate.configuration.values[1] = number;
   candidate.estimate.us = 10;
   return candidate;
+}
+
+/// Times fakes by their own clock, on a machine that others use so much.
+inline auto measure_fakes(double others = 0) {
+  return [others](std::vector<Timed>& kernels, const Policy& policy,
+                  const std::function<bool()>& stop) -> std::optional<Surroundings> {
+    std::vector<Contender> contenders;
+    for (const Timed& timed : kernels) contenders.push_back(timed.contender);
+    const auto time_one = [&](std::size_t i) -> std::optional<SampleTime> {
+      const double us = static_cast<const FakeKernel&>(*kernels[i].kernel).next_us();
+      return SampleTime{us, us * 1e-6};
+    };
+    run_rounds(contenders, time_one, policy, stop);
+    for (std::size_t i = 0; i < kernels.size(); ++i) kernels[i].contender = contenders[i];
+    return Surroundings{others};
+  };
 }
 
 /// This CPU with at most two threads and a small cache, so that few copies of weights are made.

@@ -30,7 +30,7 @@ TEST_F(ValidatorTest, TellsWhatEachCandidateDoes) {
       {Act::wrong, Kind::wrong},     {Act::unwritten, Kind::wrong},  {Act::tramples, Kind::wrong},
       {Act::overreads, Kind::fault}, {Act::dirty, Kind::wrong},      {Act::no_build, Kind::build},
       {Act::bad_build, Kind::build}, {Act::no_memory, Kind::memory}, {Act::throws, Kind::fault},
-      {Act::talks, Kind::right},     {Act::wild, Kind::right},
+      {Act::talks, Kind::right},     {Act::wild, Kind::right},       {Act::slow, Kind::right},
   };
   ASSERT_EQ(expected.size(), static_cast<std::size_t>(kActs));
   for (const auto& [act, kind] : expected) {
