@@ -1,160 +1,22 @@
 #include "tune/reference.hpp"
 
-#include "device/cpu/helpers.hpp"
-#include "formats/row_decoder.hpp"
 #include "numeric/convert.hpp"
 #include "problem/extent.hpp"
 #include "tune/low_bit.hpp"
-#include "tune/random.hpp"
+#include "tune/products.hpp"
 #include "tune/sampling.hpp"
 #include "tune/testbed.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <optional>
 
 #include <fmt/format.h>
 
 namespace gemwright::tune {
 namespace {
-
-constexpr std::int64_t kFew = 8;       // lines of the short side, held in registers
-constexpr std::int64_t kChunk = 2048;  // of K, so that both sides stay in the L1 cache
-
-// Runs `work` on so many threads, this one among them.
-void on_threads(int threads, const std::function<void()>& work) {
-  const auto helpers = cpu::start_helpers(static_cast<std::size_t>(std::max(threads, 1) - 1), work);
-  work();
-}
-
-// The values of an input, by position in its storage.
-class Values {
- public:
-  Values(const Problem& problem, Input input, DataType type, std::int64_t elements)
-      : values_(static_cast<std::size_t>(std::min(elements, kRandomPeriod))) {
-    const auto period = random_period(type, input, input_scale(problem, input), elements);
-    for (std::int64_t i = 0; i < std::ssize(values_); ++i) {
-      values_[static_cast<std::size_t>(i)] =
-          static_cast<float>(numeric::load(type, period.data(), i));
-    }
-  }
-  double at(std::int64_t position) const {
-    return static_cast<double>(values_[static_cast<std::size_t>(position % kRandomPeriod)]);
-  }
-  // count values, stride apart.
-  void gather(std::int64_t first, std::int64_t stride, std::int64_t count, double* out,
-              std::int64_t out_stride) const {
-    std::int64_t at = first % kRandomPeriod;
-    const std::int64_t step = stride % kRandomPeriod;
-    for (std::int64_t i = 0; i < count; ++i) {
-      out[i * out_stride] = static_cast<double>(values_[static_cast<std::size_t>(at)]);
-      at += step;
-      if (at >= kRandomPeriod) at -= kRandomPeriod;
-    }
-  }
-
- private:
-  std::vector<float> values_;
-};
-
-// The rows of A or the columns of B: each a vector along K, in memory or decoded.
-struct Lines {
-  const Values* values = nullptr;
-  std::int64_t line_stride = 0;
-  std::int64_t k_stride = 0;
-  std::int64_t batch_stride = 0;
-  const formats::RowDecoder* decoder = nullptr;
-
-  // Elements that are read at a time: a decoder gives whole lines.
-  std::int64_t chunk(std::int64_t k) const { return decoder != nullptr ? k : std::min(k, kChunk); }
-
-  void read(std::int64_t batch, std::int64_t line, std::int64_t first, std::int64_t count,
-            double* out) const {
-    if (decoder != nullptr) {
-      decoder->decode(line, out);
-    } else {
-      values->gather(batch * batch_stride + line * line_stride + first * k_stride, k_stride, count,
-                     out, 1);
-    }
-  }
-};
-
-Lines rows_of(const Problem& problem, const Values& values) {
-  return {&values, problem.a.row_stride, problem.a.col_stride, problem.a.batch_stride, nullptr};
-}
-
-Lines columns_of(const Problem& problem, const Values& values) {
-  if (problem.b.packed) return {&values, 1, problem.n, 0, nullptr};
-  return {&values, problem.b.col_stride, problem.b.row_stride, problem.b.batch_stride, nullptr};
-}
-
-struct Product {
-  double sum = 0;
-  double norm = 0;  // ||a|| ||b|| / sqrt(K)
-};
-
-// Products of kFew lines with one line, accumulated over chunks of K.
-struct Accumulator {
-  std::array<double, kFew> sums{};
-  double square = 0;
-
-  void add(const double* few, const double* line, std::int64_t count) {
-    std::array<double, kFew> partial{};
-    double squares = 0;
-    for (std::int64_t k = 0; k < count; ++k) {
-      for (std::int64_t i = 0; i < kFew; ++i) {
-        partial[static_cast<std::size_t>(i)] += few[k * kFew + i] * line[k];
-      }
-      squares += line[k] * line[k];
-    }
-    for (std::size_t i = 0; i < kFew; ++i) sums[i] += partial[i];
-    square += squares;
-  }
-};
-
-// Products of every line of `few` (at most kFew) with every line of `many`; [many][few].
-std::vector<Product> products(const Lines& few_lines, std::span<const std::int64_t> few,
-                              const Lines& many_lines, std::span<const std::int64_t> many,
-                              std::int64_t batch, std::int64_t k, int threads) {
-  std::vector<double> few_values(static_cast<std::size_t>(k * kFew), 0.0);
-  std::array<double, kFew> few_squares{};
-  std::vector<double> whole(static_cast<std::size_t>(k));
-  for (std::size_t i = 0; i < few.size(); ++i) {
-    few_lines.read(batch, few[i], 0, k, whole.data());
-    for (std::int64_t j = 0; j < k; ++j) {
-      const double value = whole[static_cast<std::size_t>(j)];
-      few_values[static_cast<std::size_t>(j * kFew) + i] = value;
-      few_squares[i] += value * value;
-    }
-  }
-
-  std::vector<Product> results(many.size() * few.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    const std::int64_t chunk = many_lines.chunk(k);
-    std::vector<double> line(static_cast<std::size_t>(chunk));
-    for (std::size_t j = next++; j < many.size(); j = next++) {
-      Accumulator accumulator;
-      for (std::int64_t at = 0; at < k; at += chunk) {
-        const std::int64_t count = std::min(chunk, k - at);
-        many_lines.read(batch, many[j], at, count, line.data());
-        accumulator.add(few_values.data() + at * kFew, line.data(), count);
-      }
-      for (std::size_t i = 0; i < few.size(); ++i) {
-        const double norms = std::sqrt(few_squares[i] * accumulator.square);
-        results[j * few.size() + i] = {
-            accumulator.sums[i],
-            norms / std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)))};
-      }
-    }
-  };
-  on_threads(many.size() > 32 ? threads : 1, work);
-  return results;
-}
 
 // Turns products into what D must be.
 class Epilogue {
@@ -314,9 +176,9 @@ Reference::Reference(const Problem& problem, int threads) : problem_(problem), t
     const bool few_rows = block.rows.size() <= block.cols.size();
     const auto& few = few_rows ? block.rows : block.cols;
     const auto& many = few_rows ? block.cols : block.rows;
-    for (std::size_t at = 0; at < few.size(); at += kFew) {
+    for (std::size_t at = 0; at < few.size(); at += kFewLines) {
       const std::span<const std::int64_t> group(
-          few.data() + at, std::min(few.size() - at, static_cast<std::size_t>(kFew)));
+          few.data() + at, std::min(few.size() - at, static_cast<std::size_t>(kFewLines)));
       const auto results = products(few_rows ? rows : columns, group, few_rows ? columns : rows,
                                     many, block.batch, problem.k, threads);
       for (std::size_t i = 0; i < results.size(); ++i) {
