@@ -4,6 +4,7 @@
 #include "plan/explain.hpp"
 #include "plan/plan_impl.hpp"
 #include "store/database.hpp"
+#include "tune/memory.hpp"
 #include "tune/tuner.hpp"
 #include <gemwright/errors.hpp>
 #include <gemwright/planner.hpp>
@@ -88,6 +89,19 @@ std::vector<Candidate> only_forced(std::vector<Candidate> candidates, const std:
   return candidates;
 }
 
+// A kernel whose workspace there is memory for.
+std::shared_ptr<const Kernel> build_within_memory(const Candidate& candidate,
+                                                  const Problem& problem, const Device& device) {
+  auto kernel = candidate.family->build(problem, device, candidate.configuration);
+  constexpr std::size_t kAlwaysThere = std::size_t{64} << 20;
+  const std::size_t bytes = kernel->workspace_bytes(problem);
+  if (device.kind() == DeviceKind::cpu && bytes > kAlwaysThere &&
+      bytes > tune::available_memory()) {
+    throw OutOfMemory(fmt::format("its workspace of {} MiB does not fit into memory", bytes >> 20));
+  }
+  return kernel;
+}
+
 // The best predicted candidate that builds.
 Built by_model(std::vector<Candidate> candidates, const Problem& problem, const Device& device,
                std::vector<Refusal> refusals, Source source) {
@@ -102,7 +116,7 @@ Built by_model(std::vector<Candidate> candidates, const Problem& problem, const 
   explanation.refusals = std::move(refusals);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     try {
-      auto kernel = candidates[i].family->build(problem, device, candidates[i].configuration);
+      auto kernel = build_within_memory(candidates[i], problem, device);
       explanation.chosen = explanation.candidates[i];
       return {std::move(kernel), std::move(explanation)};
     } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #include "tune/memory.hpp"
 #include "tune/random.hpp"
 #include "tune/testbed.hpp"
+#include <gemwright/errors.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <optional>
 #include <vector>
 
+#include <fmt/format.h>
 #include <sched.h>
 
 namespace gemwright::tune {
@@ -57,6 +59,21 @@ void fill_parallel(std::byte* out, std::int64_t elements, DataType type,
   const auto wanted = std::max<std::int64_t>(std::min<std::int64_t>(threads, chunks), 1) - 1;
   const auto helpers = cpu::start_helpers(static_cast<std::size_t>(wanted), work);
   work();
+}
+
+// Before anything is filled, which may take minutes.
+void check_fits(const Problem& p, int copies) {
+  const auto bytes = [&p](const Operand& operand, std::int64_t rows, std::int64_t cols) {
+    return static_cast<double>(storage_bytes(p, operand, rows, cols));
+  };
+  double needed = bytes(p.a, p.m, p.k) + copies * bytes(p.b, p.k, p.n) + bytes(p.d, p.m, p.n);
+  if (p.c) needed += bytes(*p.c, p.m, p.n);
+  const auto left = static_cast<double>(available_memory());
+  if (needed < left) return;
+  constexpr double kMiB = 1 << 20;
+  throw OutOfMemory(
+      fmt::format("test operands of {:.0f} MiB do not fit into the {:.0f} MiB of memory left",
+                  needed / kMiB, left / kMiB));
 }
 
 class CpuTestbed final : public Testbed {
@@ -133,6 +150,7 @@ CpuTestbed::CpuTestbed(const Problem& problem, const Device& device, const Testb
   const int copies = options.copies > 0 ? options.copies
                                         : rotating_copies(problem, device.profile().cpu.l3_bytes,
                                                           available_memory() / 4);
+  check_fits(problem, copies);
   const auto period = [&](Input input, const Operand& operand, std::int64_t rows,
                           std::int64_t cols) {
     return random_period(operand.type, input, input_scale(problem, input),
