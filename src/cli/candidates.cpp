@@ -92,7 +92,7 @@ Examples:
   options->output.add_to(*command);
   options->problems.add_to(*command);
   command->add_option("--top", options->top, "how many to print; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->callback([&context, options] {
     context.action = [&context, options] { return run_candidates(context, *options); };

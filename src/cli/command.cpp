@@ -1,8 +1,11 @@
 #include "cli/command.hpp"
 
+#include "log/log.hpp"
 #include <gemwright/errors.hpp>
 
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <ostream>
 
 namespace gemwright::cli {
@@ -20,7 +23,7 @@ Examples:
   gemwright <command> --help
 
 Environment: GEMWRIGHT_STORE, GEMWRIGHT_SHIPPED_STORE (stores of tuned results),
-GEMWRIGHT_MAX_CANDIDATES, GEMWRIGHT_LOG=error|warn|info|debug (to standard error).)";
+GEMWRIGHT_MAX_CANDIDATES, GEMWRIGHT_LOG=off|error|warn|info|debug (to standard error).)";
 
 void declare(CLI::App& app, Context& context) {
   app.set_version_flag("--version", "gemwright " GEMWRIGHT_VERSION);
@@ -58,6 +61,26 @@ int fail(Context& context, int code, const std::string& text) {
   return code;
 }
 
+// A slip here would otherwise read as "off".
+void check_log_level() {
+  const char* given = std::getenv("GEMWRIGHT_LOG");
+  if (given == nullptr || log::parse_level(given)) return;
+  throw InvalidArgument("GEMWRIGHT_LOG", given, "off, error, warn, info or debug");
+}
+
+// What the library tells a person goes to the context's standard error for the length of a command.
+class Listening {
+ public:
+  explicit Listening(Context& context) {
+    log::set_listener([&context](const std::string& text) {
+      context.err << "gemwright: warning: " << one_line(text) << '\n';
+    });
+  }
+  ~Listening() { log::set_listener(nullptr); }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+};
+
 }  // namespace
 
 std::string one_line(const std::string& text) {
@@ -80,7 +103,9 @@ std::string one_line(const std::string& text) {
 int run(const std::vector<std::string>& arguments, Context& context) {
   CLI::App app("gemwright: the fastest matrix product for any problem, chosen on this machine.",
                "gemwright");
+  const Listening listening(context);
   try {
+    check_log_level();
     declare(app, context);
     if (const auto unknown = unknown_command(app, arguments); !unknown.empty()) {
       return fail(context, kUsage, "there is no command \"" + unknown + "\" (see --help)");
@@ -96,6 +121,8 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     return fail(context, kUsage, error.what());
   } catch (const Unsupported& error) {
     return fail(context, kNothingFound, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(context, kFailed, error.path1().string() + ": " + error.code().message());
   } catch (const std::exception& error) {
     return fail(context, kFailed, error.what());
   }

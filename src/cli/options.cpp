@@ -1,5 +1,6 @@
 #include "cli/options.hpp"
 
+#include "checkpoint/quantise.hpp"
 #include "cli/text.hpp"
 #include "files/files.hpp"
 #include "lists/model_config.hpp"
@@ -9,6 +10,9 @@
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -43,27 +47,27 @@ auto option(const char* name, const std::string& given, const Parse& parse) {
 }
 
 // A folder is made for a new store, but not a path of them: that would be a slip of the pen.
-void check_place(const std::filesystem::path& path) {
+void check_place(const char* argument, const std::filesystem::path& path) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
   if (fs::is_directory(folder) || (!fs::exists(folder) && fs::is_directory(folder.parent_path()))) {
     return;
   }
   const fs::path missing = fs::exists(folder) ? folder : folder.parent_path();
-  throw InvalidArgument("--store", path.string(),
+  throw InvalidArgument(argument, path.string(),
                         "a file in a folder that is there, or whose last part is to be made; " +
                             missing.string() + " is no folder");
 }
 
 // What is no database would be moved aside as a corrupt store: a table named by mistake, say.
-void check_kind(const std::filesystem::path& path) {
+void check_kind(const char* argument, const std::filesystem::path& path) {
   constexpr std::string_view kMagic = "SQLite format 3";
   if (!std::filesystem::is_regular_file(path) || std::filesystem::is_empty(path)) return;
   std::string head(kMagic.size(), '\0');
   std::ifstream(path, std::ios::binary)
       .read(head.data(), static_cast<std::streamsize>(head.size()));
   if (head == kMagic) return;
-  throw InvalidArgument("--store", path.string() + ", which is no store",
+  throw InvalidArgument(argument, path.string() + ", which is no store",
                         "a store, or a path where no file is");
 }
 
@@ -73,11 +77,25 @@ std::string model_name(const std::filesystem::path& config) {
   return whole.stem() == "config" ? whole.parent_path().filename().string() : whole.stem().string();
 }
 
+// A role by its name, by a pattern of it, or by its last parts: "mlp.down_proj" of
+// "model.layers.*.mlp.down_proj".
+bool names_role(const std::string& wanted, const std::string& role) {
+  return role == wanted || checkpoint::matches(role, wanted) || role.ends_with("." + wanted);
+}
+
+// An entry that serves several has all their names, with commas between.
 bool has_role(const lists::Entry& entry, const std::vector<std::string>& only) {
-  const std::string roles = ", " + entry.role + ",";
-  return std::any_of(only.begin(), only.end(), [&](const std::string& role) {
-    return roles.find(", " + role + ",") != std::string::npos;
-  });
+  std::string_view rest = entry.role;
+  while (true) {
+    const std::size_t comma = rest.find(", ");
+    const std::string role(rest.substr(0, comma));
+    if (std::any_of(only.begin(), only.end(),
+                    [&](const std::string& wanted) { return names_role(wanted, role); })) {
+      return true;
+    }
+    if (comma == std::string_view::npos) return false;
+    rest.remove_prefix(comma + 2);
+  }
 }
 
 // An option that the source of problems does not read is refused, not passed over.
@@ -134,7 +152,27 @@ lists::Entry by_sizes(const ProblemOptions& options, std::int64_t m, DataType ty
   return {"", "", problem, 0};
 }
 
+CLI::Validator at_least_zero(bool zero) {
+  const auto check = [zero](std::string& text) -> std::string {
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    const bool number = error == std::errc() && stop == end && std::isfinite(value);
+    if (number && (value > 0 || (zero && value == 0))) return {};
+    return text + " is not a number " + (zero ? "of 0 or more" : "above 0");
+  };
+  return CLI::Validator(check, "");
+}
+
 }  // namespace
+
+CLI::Validator not_negative() {
+  return at_least_zero(true);
+}
+
+CLI::Validator positive() {
+  return at_least_zero(false);
+}
 
 void OutputOptions::add_to(CLI::App& app, const std::string& otherwise) {
   app.add_option(
@@ -164,11 +202,14 @@ Device OutputOptions::present_device() const {
 }
 
 Store StoreOptions::store() const {
-  if (path.empty() && shipped.empty()) return Store::user();
+  const char* named = std::getenv("GEMWRIGHT_STORE");
   if (!path.empty()) {
-    check_place(path);
-    check_kind(path);
+    check_place("--store", path);
+    check_kind("--store", path);
+  } else if (named != nullptr && *named != '\0') {
+    check_place("GEMWRIGHT_STORE", named);
   }
+  if (path.empty() && shipped.empty()) return Store::user();
   if (!shipped.empty() && !std::filesystem::exists(shipped)) {
     throw InvalidArgument("--shipped-store", shipped.string(), "a file that is there");
   }
@@ -239,7 +280,9 @@ void ProblemOptions::add_to(CLI::App& app) {
       ->group(group);
   app.add_flag("--unfused", unfused, "with --config: q, k, v, gate and up apart; with --fused both")
       ->group(group);
-  app.add_option("--only", only, "roles to keep: qkv, o, gate+up, down, \"lm head\", ...")
+  app.add_option(
+         "--only", only,
+         "roles to keep: qkv, o, \"lm head\", ...; their last parts, or patterns with * and ?")
       ->type_name("ROLE")
       ->delimiter(',')
       ->group(group);

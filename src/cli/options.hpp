@@ -13,6 +13,10 @@
 
 namespace gemwright::cli {
 
+/// Checks of numbers that are 0 or more, or above 0; their errors name no bound of the type.
+CLI::Validator not_negative();
+CLI::Validator positive();
+
 /// --device and --json.
 struct OutputOptions {
   std::string device_name;

@@ -1,7 +1,9 @@
 #include "files/files.hpp"
 
+#include "log/log.hpp"
 #include <gemwright/errors.hpp>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,6 +32,38 @@ void make_folder(const std::filesystem::path& folder) {
   }
 }
 
+// As the system's list of users has it; empty where this one is not in it.
+std::filesystem::path home_of_user() {
+  std::array<char, 16384> text{};
+  passwd entry{};
+  passwd* found = nullptr;
+  if (getpwuid_r(geteuid(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr) {
+    return {};
+  }
+  return found->pw_dir == nullptr ? "" : found->pw_dir;
+}
+
+// Whether the folder is there, or could be made, and nobody else may put files into it.
+bool is_private(const std::filesystem::path& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return false;
+  struct stat status {};
+  return lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+         status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// Where others write too anybody could have made a folder of any name.
+std::filesystem::path temporary_folder() {
+  const auto folder = std::filesystem::path("/tmp") / ("gemwright-" + std::to_string(geteuid()));
+  if (is_private(folder)) return folder;
+  static const bool said = [&] {
+    log::notice("nothing is kept: there is no home folder, and " + folder.string() +
+                " is not this user's alone; set HOME or XDG_CACHE_HOME");
+    return true;
+  }();
+  static_cast<void>(said);
+  return "/dev/null/gemwright";  // no file can be made there
+}
+
 bool write_all(int file, std::string_view contents) {
   while (!contents.empty()) {
     const ssize_t written = ::write(file, contents.data(), contents.size());
@@ -45,8 +80,11 @@ std::filesystem::path cache_folder() {
   // The specification of XDG says to ignore a relative path.
   const std::filesystem::path base = environment("XDG_CACHE_HOME");
   if (base.is_absolute()) return base / "gemwright";
-  const std::string home = environment("HOME");
-  return std::filesystem::path(home.empty() ? "/tmp" : home) / ".cache" / "gemwright";
+  for (const std::filesystem::path& home :
+       {std::filesystem::path(environment("HOME")), home_of_user()}) {
+    if (home.is_absolute()) return home / ".cache" / "gemwright";
+  }
+  return temporary_folder();
 }
 
 std::optional<std::string> read(const std::filesystem::path& path) {

@@ -1,8 +1,10 @@
 #include "log/log.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
-#include <string_view>
+#include <mutex>
+#include <utility>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -12,12 +14,7 @@ namespace {
 
 Level level_from_environment() {
   const char* text = std::getenv("GEMWRIGHT_LOG");
-  const std::string_view value = text == nullptr ? "" : text;
-  if (value == "error") return Level::error;
-  if (value == "warn") return Level::warn;
-  if (value == "info") return Level::info;
-  if (value == "debug") return Level::debug;
-  return Level::off;
+  return parse_level(text == nullptr ? "" : text).value_or(Level::off);
 }
 
 std::atomic<Level>& current() {
@@ -38,6 +35,16 @@ spdlog::level::level_enum spdlog_level(Level level) {
   }
 }
 
+struct Told {
+  std::mutex mutex;
+  Listener listener;
+};
+
+Told& told() {
+  static Told instance;
+  return instance;
+}
+
 spdlog::logger& logger() {
   // Not registered with spdlog's global registry: the host program's settings stay its own.
   static spdlog::logger instance = [] {
@@ -56,6 +63,37 @@ Level level() {
 
 void set_level(Level level) {
   current().store(level, std::memory_order_relaxed);
+}
+
+std::optional<Level> parse_level(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Level>, 6> kNames{{
+      {"", Level::off},
+      {"off", Level::off},
+      {"error", Level::error},
+      {"warn", Level::warn},
+      {"info", Level::info},
+      {"debug", Level::debug},
+  }};
+  for (const auto& [known, level] : kNames) {
+    if (known == name) return level;
+  }
+  return std::nullopt;
+}
+
+void set_listener(Listener listener) {
+  const std::lock_guard lock(told().mutex);
+  told().listener = std::move(listener);
+}
+
+void notice(const std::string& text) {
+  {
+    const std::lock_guard lock(told().mutex);
+    if (told().listener) {
+      told().listener(text);
+      return;
+    }
+  }
+  warn("{}", text);
 }
 
 void write(Level level, const std::string& text) {

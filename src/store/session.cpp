@@ -1,6 +1,7 @@
 #include "store/session.hpp"
 
 #include "files/file_lock.hpp"
+#include "files/files.hpp"
 #include "log/log.hpp"
 #include "store/row.hpp"
 
@@ -83,10 +84,12 @@ class OpenLock {
   FileLock lock_;
 };
 
-void make_private_folder(const fs::path& folder) {
+// With its parents where it is the user's cache; of another path no more than its last part, since
+// that the others are missing is a slip of the pen.
+void make_private_folder(const fs::path& folder, bool parents) {
   std::error_code ignored;
   if (folder.empty() || fs::exists(folder, ignored)) return;
-  make_private_folder(folder.parent_path());
+  if (parents) make_private_folder(folder.parent_path(), true);
   // Another process may be first; opening the file tells whether there is a folder.
   static_cast<void>(::mkdir(folder.c_str(), 0700));
 }
@@ -108,8 +111,8 @@ void move_aside(const fs::path& path, const std::string& reason) {
                         fmt::format("{} cannot be moved aside ({})", from, reason));
     }
   }
-  log::warn("store {}: {}; moved aside to {}{}, starting a new one", path.string(), reason,
-            path.filename().string(), stamp);
+  log::notice(fmt::format("store {}: {}; moved aside to {}{}, starting a new one", path.string(),
+                          reason, path.filename().string(), stamp));
 }
 
 void create(Connection& connection) {
@@ -189,7 +192,7 @@ Session::Session(Connection opened, FileIdentity opened_file)
 }
 
 std::unique_ptr<Session> open_session(const fs::path& path) {
-  make_private_folder(path.parent_path());
+  make_private_folder(path.parent_path(), path.parent_path() == files::cache_folder());
   if (identity(path) != FileIdentity{}) {
     const OpenLock lock(path, FileLock::Kind::shared);
     try {

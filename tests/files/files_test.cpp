@@ -48,5 +48,21 @@ TEST_F(Files, CacheFolderFollowsXdg) {
   saved.empty() ? unsetenv("XDG_CACHE_HOME") : setenv("XDG_CACHE_HOME", saved.c_str(), 1);
 }
 
+TEST_F(Files, WithoutHomeTheCacheIsNoFolderOfEverybodys) {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  const std::string saved_cache = cache == nullptr ? "" : cache;
+  const std::string saved_home = home == nullptr ? "" : home;
+  unsetenv("XDG_CACHE_HOME");
+  for (const char* none : {"", "relative"}) {
+    setenv("HOME", none, 1);
+    const auto folder = cache_folder();
+    EXPECT_TRUE(folder.is_absolute()) << folder;
+    EXPECT_NE(folder, "/tmp/.cache/gemwright");
+  }
+  if (!saved_cache.empty()) setenv("XDG_CACHE_HOME", saved_cache.c_str(), 1);
+  saved_home.empty() ? unsetenv("HOME") : setenv("HOME", saved_home.c_str(), 1);
+}
+
 }  // namespace
 }  // namespace gemwright::files

@@ -84,8 +84,8 @@ TEST_F(FileDatabase, RemembersFailuresOnce) {
 }
 
 TEST_F(FileDatabase, IsPrivateToTheUser) {
-  const auto deep = folder_ / "a" / "b" / "store.db";
-  const auto database = open_file(deep);
+  const auto path = folder_ / "a" / "store.db";
+  const auto database = open_file(path);
   database->keep(sample(1), false);
   const auto mode = [](const std::filesystem::path& file) {
     struct stat status {};
@@ -93,9 +93,16 @@ TEST_F(FileDatabase, IsPrivateToTheUser) {
     return status.st_mode & 0777;
   };
   EXPECT_EQ(mode(folder_ / "a"), 0700U);
-  EXPECT_EQ(mode(folder_ / "a" / "b"), 0700U);
-  EXPECT_EQ(mode(deep), 0600U);
-  EXPECT_EQ(mode(deep.string() + "-wal"), 0600U);
+  EXPECT_EQ(mode(path), 0600U);
+  EXPECT_EQ(mode(path.string() + "-wal"), 0600U);
+}
+
+TEST_F(FileDatabase, MakesNoPathOfFolders) {
+  const auto database = open_file(folder_ / "no" / "such" / "store.db");
+  database->keep(sample(1), false);
+  EXPECT_NE(database->trouble(), "");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
+  EXPECT_TRUE(database->find(sample(1).problem, sample(1).device)) << "remembered all the same";
 }
 
 TEST_F(FileDatabase, TakesPathsWithCharactersThatUrisEscape) {
