@@ -85,7 +85,7 @@ struct Explanation {
   /// Vendor library's first choice and best of its choices; 0 when not measured.
   double vendor_first_us = 0;
   double vendor_best_us = 0;
-  /// Best time of the second over the chosen one's, minus 1; and the noise of the measurement.
+  /// Time of the second over the chosen one's, as they are compared, minus 1; and the noise of the measurement.
   double margin = 0;
   double noise = 0;
   /// Why this is not the whole answer (a time limit, an interrupt, times that did not repeat);
@@ -94,6 +94,7 @@ struct Explanation {
 };
 
 /// An immutable, built kernel for a problem. Cheap to copy; safe to use from many threads at once.
+/// One that was moved from may only be assigned to or destroyed; so may a PlanSet.
 class Plan {
  public:
   /// Enqueues (CPU: performs) the product. No allocation, lock or compilation. Throws

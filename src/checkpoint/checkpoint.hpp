@@ -61,6 +61,8 @@ struct ConvertOptions {
   std::map<std::string, std::string> metadata = {};
   std::function<void(double part_done, const std::string& tensor)> progress = {};
   std::function<bool()> cancelled = {};
+  /// Files that are there, and that no run of the same stamp made, are replaced instead of refused.
+  bool overwrite = false;
 };
 
 /// A report line of every tensor: its name and what its job said.
@@ -69,7 +71,8 @@ using Reports = std::vector<std::pair<std::string, std::string>>;
 /// Writes for each shard a file of the same name, made of the jobs that `plan` gives for it: into
 /// the folder `out` (with an index where there are several, and copies of the small files beside
 /// the shards), or to the file `out` where the input is one. Whole files appear in one step; run
-/// again, it skips what is done. Stops between tensors when cancelled, and throws Cancelled.
+/// again, it skips what is done. Throws InvalidArgument for a file that would be lost. Stops
+/// between tensors when cancelled, and throws Cancelled.
 Reports convert(const Checkpoint& in, const std::filesystem::path& out,
                 const std::function<std::vector<Job>(const Checkpoint::Shard&)>& plan,
                 const ConvertOptions& options);

@@ -90,13 +90,15 @@ class Converter {
 };
 
 // Configuration, tokenizer and the like go along.
-void copy_companions(const fs::path& from, const fs::path& to) {
+void copy_companions(const fs::path& from, const fs::path& to, bool overwrite) {
+  const auto mode =
+      overwrite ? fs::copy_options::overwrite_existing : fs::copy_options::skip_existing;
   for (const auto& entry : fs::directory_iterator(from)) {
     const std::string name = entry.path().filename().string();
     const bool weights = name.ends_with(".safetensors") || name.ends_with(".index.json") ||
                          name.ends_with(".partial") || name.ends_with(".journal");
     if (weights || !entry.is_regular_file() || entry.file_size() > kLargestCompanion) continue;
-    fs::copy_file(entry.path(), to / name, fs::copy_options::overwrite_existing);
+    fs::copy_file(entry.path(), to / name, mode);
   }
 }
 
@@ -129,6 +131,11 @@ Reports convert(const Checkpoint& in, const fs::path& out,
     if (fs::exists(path) && fs::equivalent(path, shard.path)) {
       throw InvalidArgument("out", path.string(), "another place than the input");
     }
+    if (!options.overwrite && fs::exists(path) &&
+        !made_before(path, stamp_of(shard, options.stamp))) {
+      throw InvalidArgument("out", path.string() + ", which is there and of another making",
+                            "a new file, or --force to replace it");
+    }
     all.emplace_back(path, plan(shard));
     for (const Job& job : all.back().second) total += job.cost;
   }
@@ -140,7 +147,7 @@ Reports convert(const Checkpoint& in, const fs::path& out,
   if (!to_file) {
     if (all.size() > 1) write_index(out, all);
     const fs::path folder = fs::is_directory(in.path()) ? in.path() : in.path().parent_path();
-    copy_companions(folder.empty() ? "." : folder, out);
+    copy_companions(folder.empty() ? "." : folder, out, options.overwrite);
   }
   return converter.reports();
 }

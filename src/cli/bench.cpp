@@ -106,8 +106,9 @@ void print(std::ostream& out, const lists::Entry& entry, const tune::Result& res
 }
 
 int run_bench(Context& context, const Options& options) {
-  const Device device = calibrated(options.output.present_device());
   const auto entries = options.problems.entries(context);
+  context.keep_on_interrupt();
+  const Device device = calibrated(options.output.present_device());
   Json json = Json::array();
   bool first = true;
   bool measured = true;
@@ -164,7 +165,7 @@ Examples:
   command->add_option("--kernel", options->kernels,
                       "family or family/configuration; several times");
   command->add_option("--time-limit", options->time_limit_s, "seconds for one problem")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->callback([&context, options] {
     context.action = [&context, options] { return run_bench(context, *options); };

@@ -2,7 +2,10 @@
 
 #include "cli/command.hpp"
 #include "cli/json.hpp"
+#include "cli/options.hpp"
 #include "cli/text.hpp"
+#include "device/profile.hpp"
+#include <gemwright/errors.hpp>
 
 #include <algorithm>
 #include <memory>
@@ -29,10 +32,40 @@ Json json_of(const compile::CacheEntry& entry) {
   return json;
 }
 
-int run_list(Context& context, bool as_json) {
+struct Options {
+  OutputOptions output;
+  bool repair = false;
+};
+
+// "sm_90" of "sm_90a": what an entry was compiled for.
+std::string generation(const std::string& target) {
+  const std::size_t end = target.find_last_of("0123456789");
+  return end == std::string::npos ? target : target.substr(0, end + 1);
+}
+
+// All of them, or those for the device asked for.
+std::vector<compile::CacheEntry> entries_of(const compile::Cache& cache, const Options& options) {
+  auto entries = cache.list();
+  if (options.output.device_name.empty()) return entries;
+  const Device device = options.output.device();
+  if (device.kind() == DeviceKind::cpu) {
+    throw Unsupported("--device: kernels of CPUs come with the library, and are not in the cache");
+  }
+  const std::string wanted = fmt::format("sm_{}", device.profile().cuda.sm);
+  std::erase_if(entries, [&](const auto& entry) { return generation(entry.target) != wanted; });
+  return entries;
+}
+
+int remove(const compile::Cache& cache, const std::vector<compile::CacheEntry>& entries) {
+  return static_cast<int>(std::count_if(entries.begin(), entries.end(), [&](const auto& entry) {
+    return cache.remove(entry.file_name);
+  }));
+}
+
+int run_list(Context& context, const Options& options) {
   const auto cache = compile::Cache::user();
-  const auto entries = cache.list();
-  if (as_json) {
+  const auto entries = entries_of(cache, options);
+  if (options.output.json) {
     Json json = Json::array();
     for (const auto& entry : entries) json.push_back(json_of(entry));
     context.out << document(json);
@@ -54,13 +87,13 @@ int run_list(Context& context, bool as_json) {
   return kDone;
 }
 
-int run_verify(Context& context, bool as_json, bool repair) {
+int run_verify(Context& context, const Options& options) {
   const auto cache = compile::Cache::user();
-  auto entries = cache.list();
+  auto entries = entries_of(cache, options);
   const auto total = entries.size();
   std::erase_if(entries, [](const auto& entry) { return entry.problem.empty(); });
-  const int removed = repair ? cache.remove_bad() : 0;
-  if (as_json) {
+  const int removed = options.repair ? remove(cache, entries) : 0;
+  if (options.output.json) {
     Json json{{"kernels", total}, {"bad", Json::array()}, {"removed", removed}};
     for (const auto& entry : entries) json["bad"].push_back(json_of(entry));
     context.out << document(json);
@@ -69,14 +102,16 @@ int run_verify(Context& context, bool as_json, bool repair) {
       context.out << fmt::format("{}: {}\n", entry.file_name, one_line(entry.problem));
     }
     context.out << fmt::format("{} of {} kernels are bad{}\n", entries.size(), total,
-                               repair ? fmt::format(", {} removed", removed) : "");
+                               options.repair ? fmt::format(", {} removed", removed) : "");
   }
-  return entries.empty() || repair ? kDone : kFailed;
+  return entries.empty() || options.repair ? kDone : kFailed;
 }
 
-int run_clear(Context& context, bool as_json) {
-  const int removed = compile::Cache::user().clear();
-  if (as_json) {
+int run_clear(Context& context, const Options& options) {
+  const auto cache = compile::Cache::user();
+  const bool all = options.output.device_name.empty();
+  const int removed = all ? cache.clear() : remove(cache, entries_of(cache, options));
+  if (options.output.json) {
     context.out << document(Json{{"removed", removed}});
   } else {
     context.out << fmt::format("{} removed\n", removed);
@@ -93,22 +128,23 @@ void add_cache(CLI::App& app, Context& context) {
 Bad entries are never used; verify ends with 1 when it finds some and leaves them.
 
 Examples:
-  gemwright cache list
+  gemwright cache list --device h200
   gemwright cache verify --repair
   gemwright cache clear)");
-  const auto json = std::make_shared<bool>(false);
-  const auto repair = std::make_shared<bool>(false);
-  const auto add = [&](const char* name, const char* description, std::function<int()> action) {
+  const auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, const char* description,
+                       int (*run)(Context&, const Options&)) {
     CLI::App* part = command->add_subcommand(name, description);
-    part->add_flag("--json", *json, "JSON instead of text");
-    part->callback([&context, action = std::move(action)] { context.action = action; });
+    options->output.add_to(*part, "all GPUs");
+    part->callback([&context, options, run] {
+      context.action = [&context, options, run] { return run(context, *options); };
+    });
     return part;
   };
-  add("list", "Every kernel.", [&context, json] { return run_list(context, *json); });
-  add("verify", "Reads and checks every kernel.", [&context, json, repair] {
-    return run_verify(context, *json, *repair);
-  })->add_flag("--repair", *repair, "remove the bad ones");
-  add("clear", "Removes all of them.", [&context, json] { return run_clear(context, *json); });
+  add("list", "Every kernel.", run_list);
+  add("verify", "Reads and checks every kernel.", run_verify)
+      ->add_flag("--repair", options->repair, "remove the bad ones");
+  add("clear", "Removes all of them.", run_clear);
 }
 
 }  // namespace gemwright::cli

@@ -30,6 +30,9 @@ struct Context {
   bool terminal = false;
   /// What the parsed command line asks for.
   std::function<int()> action;
+  /// Called once a command has read its input and has something to keep: from then on an interrupt
+  /// is to set `interrupted`; before, one ends the process, whatever it waits for.
+  std::function<void()> keep_on_interrupt = [] {};
 };
 
 /// Parses and runs; arguments without the program's name. Nothing is thrown: what fails is said in

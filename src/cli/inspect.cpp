@@ -102,6 +102,10 @@ int run_inspect(Context& context, const Options& options) {
     context.out << document(json);
     return kDone;
   }
+  if (lines.empty()) {
+    context.out << "no tensors in " << options.path.string() << '\n';
+    return kDone;
+  }
   Table table({"tensor", "type", "shape", "size", "bits"});
   std::map<std::string, double> totals;
   for (const Line& line : lines) {

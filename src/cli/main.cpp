@@ -31,8 +31,7 @@ int main(int argc, char** argv) {
   // Started by the tuner, which runs candidates first where a crash harms nobody.
   if (argc == 2 && std::string_view(argv[1]) == "worker") return gemwright::tune::worker_main();
 
-  catch_interrupts();
   gemwright::cli::Context context{
-      std::cout, std::cerr, interrupted, isatty(STDERR_FILENO) == 1, {}};
+      std::cout, std::cerr, interrupted, isatty(STDERR_FILENO) == 1, {}, catch_interrupts};
   return gemwright::cli::run({argv + 1, argv + argc}, context);
 }

@@ -1,6 +1,7 @@
 #include "checkpoint/quantise.hpp"
 #include "cli/command.hpp"
 #include "cli/json.hpp"
+#include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include "cli/text.hpp"
 #include <gemwright/errors.hpp>
@@ -23,6 +24,7 @@ struct Options {
   std::string scale;
   std::vector<std::string> keep;
   std::filesystem::path moments;
+  bool force = false;
   bool json = false;
 };
 
@@ -83,11 +85,13 @@ int run_quantize(Context& context, const Options& options) {
   const checkpoint::Checkpoint in(options.in);
   std::optional<checkpoint::Checkpoint> moments;
   if (!options.moments.empty()) moments.emplace(options.moments);
+  context.keep_on_interrupt();
   const checkpoint::QuantisePlan plan{format, options.keep, moments ? &*moments : nullptr};
 
   ProgressLine line(context);
   checkpoint::ConvertOptions convert;
   convert.stamp = key(format);
+  convert.overwrite = options.force;
   for (const std::string& pattern : options.keep) convert.stamp += " keep " + pattern;
   if (moments) {
     const auto changed = std::filesystem::last_write_time(options.moments).time_since_epoch();
@@ -137,7 +141,7 @@ Examples:
   command->add_option("--format", options->format, "a preset (nf4, int4, mxfp4, ...) or a format")
       ->capture_default_str();
   command->add_option("--group", options->group, "weights along K that share a scale")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--scale", options->scale, "type of the scales: f32, f16, bf16, ...");
   command->add_option("--keep", options->keep, "weights to leave, by name with * and ?")
       ->type_name("PATTERN");
@@ -145,6 +149,7 @@ Examples:
       ->add_option("--moments", options->moments,
                    "safetensors with E[a^2] of each column under each weight's name")
       ->type_name("FILE");
+  command->add_flag("--force", options->force, "replace an output that is there");
   command->add_flag("--json", options->json, "JSON instead of text");
   command->callback([&context, options] {
     context.action = [&context, options] { return run_quantize(context, *options); };

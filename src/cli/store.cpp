@@ -162,7 +162,8 @@ int run_remove(Context& context, const Options& options) {
 
 int run_path(Context& context, const Options& options) {
   const Store handle = options.store.store();
-  context.out << handle.database().location() << '\n';
+  const std::string path = handle.database().location();
+  context.out << (options.output.json ? document(Json{{"path", path}}) : path + '\n');
   return kDone;
 }
 

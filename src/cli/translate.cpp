@@ -2,6 +2,7 @@
 #include "checkpoint/translate.hpp"
 
 #include "cli/command.hpp"
+#include "cli/options.hpp"
 #include "cli/progress.hpp"
 #include <gemwright/errors.hpp>
 
@@ -19,6 +20,7 @@ struct Options {
   int bits = 0;
   int group = 0;
   int flute_tile = 0;
+  bool force = false;
 
   void add_paths(CLI::App& app) {
     app.add_option("in", in, "a .safetensors file, its index, or a folder")
@@ -27,6 +29,7 @@ struct Options {
     app.add_option("-o,--out", out, "a file for a file, else a folder")
         ->required()
         ->type_name("OUT");
+    app.add_flag("--force", force, "replace an output that is there");
   }
 };
 
@@ -34,9 +37,11 @@ using Plan = std::function<std::vector<checkpoint::Job>(const checkpoint::Checkp
 
 int convert(Context& context, const checkpoint::Checkpoint& in, const Options& options,
             const std::string& stamp, const Plan& plan, const char* done) {
+  context.keep_on_interrupt();
   ProgressLine line(context);
   checkpoint::ConvertOptions convert;
   convert.stamp = stamp;
+  convert.overwrite = options.force;
   convert.cancelled = [&context] { return context.interrupted.load(); };
   convert.progress = [&line](double part, const std::string& tensor) {
     line.show(fmt::format("{:3.0f} %  {}", 100 * part, tensor));
@@ -93,8 +98,7 @@ Examples:
   options->add_paths(*command);
   command->add_option("--bits", options->bits, "where tensors and config.json do not say")
       ->check(CLI::IsMember({2, 3, 4, 8}));
-  command->add_option("--group", options->group, "columns of a group, likewise")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--group", options->group, "columns of a group, likewise")->check(positive());
   command->add_option("--flute-tile", options->flute_tile, "tileP of FLUTE's template")
       ->check(CLI::IsMember({32, 64}));
   command->callback([&context, options] {

@@ -168,6 +168,7 @@ void print_notes(std::ostream& out, const std::vector<Row>& rows) {
 
 int run_tune(Context& context, const Options& options) {
   const auto [entries, left_out] = options.problems.select();
+  context.keep_on_interrupt();
   Device device = options.model_only ? options.output.device() : options.output.present_device();
   if (!options.model_only) {
     ProgressLine line(context);
@@ -228,10 +229,10 @@ Examples:
   command
       ->add_option("--max-candidates", options->plan.max_candidates,
                    "own candidates that are measured, besides the vendor's; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(not_negative())
       ->capture_default_str();
   command->add_option("--time-limit", options->plan.time_limit_s, "seconds for one problem")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_flag("--retune", options->plan.retune,
                     "measure again, and replace the stored answer");

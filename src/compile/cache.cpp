@@ -266,21 +266,22 @@ std::vector<CacheEntry> Cache::list() const {
   return entries;
 }
 
+bool Cache::remove(const std::string& file_name) const {
+  std::error_code ignored;
+  return fs::remove(folder_ / file_name, ignored);
+}
+
 int Cache::remove_bad() const {
   int removed = 0;
   for (const auto& entry : list()) {
-    std::error_code error;
-    if (!entry.problem.empty() && fs::remove(folder_ / entry.file_name, error)) ++removed;
+    if (!entry.problem.empty() && remove(entry.file_name)) ++removed;
   }
   return removed;
 }
 
 int Cache::clear() const {
   int removed = 0;
-  for (const auto& name : entry_names(folder_)) {
-    std::error_code error;
-    if (fs::remove(folder_ / name, error)) ++removed;
-  }
+  for (const auto& name : entry_names(folder_)) removed += remove(name) ? 1 : 0;
   return removed;
 }
 

@@ -42,6 +42,8 @@ class Cache {
 
   /// Every entry, read and checked.
   std::vector<CacheEntry> list() const;
+  /// Removes one by its file's name; whether it was there.
+  bool remove(const std::string& file_name) const;
   /// Removes the entries that would not be used; how many.
   int remove_bad() const;
   /// Removes every entry; how many.

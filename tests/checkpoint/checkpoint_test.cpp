@@ -49,6 +49,7 @@ class CheckpointTest : public test::FolderFixture {
     ConvertOptions options;
     options.stamp = format;
     options.cancelled = std::move(cancelled);
+    options.overwrite = true;
     return convert(
         checkpoint, out, [&](const auto& shard) { return quantise_jobs(shard, plan); }, options);
   }

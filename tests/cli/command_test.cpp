@@ -1,6 +1,13 @@
 #include "cli/support.hpp"
 
+#include <chrono>
+#include <csignal>
 #include <fstream>
+#include <thread>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace gemwright::cli {
 namespace {
@@ -153,6 +160,68 @@ TEST_F(Command, AStoreIsMadeInAFolderThatIsThereOrOneBelow) {
   EXPECT_TRUE(failed_with("none.db"));
 }
 
+TEST_F(Command, AStoreNamedByTheEnvironmentIsNoPathOfFolders) {
+  setenv("GEMWRIGHT_STORE", (folder_ / "no" / "such" / "store.db").c_str(), 1);
+  EXPECT_EQ(run({"store", "path"}), kUsage);
+  EXPECT_TRUE(failed_with("GEMWRIGHT_STORE: given")) << err_;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
+}
+
+TEST_F(Command, AStoreThatIsMovedAsideIsSaid) {
+  std::ofstream(folder_ / "store.db") << std::string(5000, 'x');
+  EXPECT_EQ(run({"store", "list"}), kDone);
+  EXPECT_EQ(err_.rfind("gemwright: warning: store ", 0), 0U) << err_;
+  EXPECT_NE(err_.find("moved aside to store.db.bad-"), std::string::npos) << err_;
+  EXPECT_EQ(err_.find('\n'), err_.size() - 1) << err_;
+  EXPECT_EQ(run({"store", "list"}), kDone);
+  EXPECT_EQ(err_, "");
+}
+
+TEST_F(Command, AnUnknownLogLevelIsRefused) {
+  setenv("GEMWRIGHT_LOG", "loud", 1);
+  EXPECT_EQ(run({"store", "path"}), kUsage);
+  EXPECT_TRUE(failed_with("GEMWRIGHT_LOG: given loud; allowed: off, error")) << err_;
+  setenv("GEMWRIGHT_LOG", "off", 1);
+  EXPECT_EQ(run({"store", "path"}), kDone);
+  unsetenv("GEMWRIGHT_LOG");
+}
+
+TEST_F(Command, RangesAreSaidInFewWords) {
+  EXPECT_EQ(run({"tune", "--n", "8", "--k", "8", "--time-limit", "0"}), kUsage);
+  EXPECT_TRUE(failed_with("--time-limit: 0 is not a number above 0")) << err_;
+  EXPECT_EQ(run({"tune", "--n", "8", "--k", "8", "--max-candidates", "-1"}), kUsage);
+  EXPECT_TRUE(failed_with("-1 is not a number of 0 or more")) << err_;
+  EXPECT_EQ(run({"bench", "--n", "8", "--k", "8", "--time-limit", "1e999"}), kUsage);
+  EXPECT_LT(err_.size(), 120U) << err_;
+}
+
+TEST_F(Command, TheStoresPathIsJsonWhereAsked) {
+  EXPECT_EQ(run({"store", "path", "--json"}), kDone);
+  EXPECT_EQ(json()["path"], (folder_ / "store.db").string());
+}
+
+TEST_F(Command, ALoopOfLinksIsNamed) {
+  std::filesystem::create_symlink("loop", folder_ / "loop");
+  EXPECT_EQ(run({"tune", "--safetensors", folder_ / "loop"}), kFailed);
+  EXPECT_TRUE(failed_with((folder_ / "loop").string() + ": Too many levels")) << err_;
+}
+
+TEST_F(Command, WaitingForAListItCanBeInterrupted) {
+  const std::string list = folder_ / "list";
+  ASSERT_EQ(mkfifo(list.c_str(), 0600), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    execl(GEMWRIGHT_PROGRAM, "gemwright", "tune", "--device", "cpu:1", "--list", list.c_str(),
+          nullptr);
+    _exit(127);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  kill(child, SIGTERM);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+
 TEST_F(Command, SaysWhatOfACheckpointItLeavesOut) {
   const std::string header = R"({"a.weight": {"dtype": "BF16", "shape": [8, 8]},
       "b.norm": {"dtype": "BF16", "shape": [8]}, "c.weight": {"dtype": "I8", "shape": [8, 8]}})";
@@ -167,6 +236,36 @@ TEST_F(Command, SaysWhatOfACheckpointItLeavesOut) {
   EXPECT_EQ(json()["left_out"]["kinds"][1]["reason"], "of type I8");
   EXPECT_EQ(run({"tune", "--device", "cpu:1", "--safetensors", file, "--model"}), kDone);
   EXPECT_NE(err_.find("left out: 1 x b.norm: 1-D"), std::string::npos) << err_;
+}
+
+TEST_F(Command, RolesOfACheckpointAreNamedByTheirLastPartsOrAPattern) {
+  std::string header = "{";
+  for (const auto& [name, k] : {std::pair{"layers.0.mlp.up", 8},
+                                {"layers.1.mlp.up", 8},
+                                {"layers.0.mlp.down", 16},
+                                {"head", 24}}) {
+    header += header.size() > 1 ? "," : "";
+    header += '"' + std::string(name) + R"(.weight": {"dtype": "BF16", "shape": [8, )" +
+              std::to_string(k) + "]}";
+  }
+  header += "}";
+  const std::string file = folder_ / "x.safetensors";
+  {
+    std::ofstream out(file, std::ios::binary);
+    for (int i = 0; i < 8; ++i) out.put(static_cast<char>(header.size() >> (8 * i)));
+    out << header;
+  }
+  for (const auto& [only, role] : {std::pair{"layers.*.mlp.up", "layers.*.mlp.up"},
+                                   {"mlp.up", "layers.*.mlp.up"},
+                                   {"*down", "layers.*.mlp.down"},
+                                   {"h??d", "head"}}) {
+    ASSERT_EQ(
+        run({"candidates", "--device", "cpu:1", "--safetensors", file, "--only", only, "--json"}),
+        kDone)
+        << only << err_;
+    ASSERT_EQ(json().size(), 1U) << only;
+    EXPECT_EQ(json()[0]["role"], role);
+  }
 }
 
 TEST_F(Command, AnEmptyResultHasNoTime) {

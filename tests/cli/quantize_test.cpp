@@ -73,6 +73,29 @@ TEST_F(Quantize, WrongUsageIsSaidInOneLine) {
   EXPECT_TRUE(failed_with("fewer than 8 bytes"));
 }
 
+TEST_F(Quantize, AnOutputThatIsThereIsNotLost) {
+  const std::string out = folder_ / "out.safetensors";
+  ASSERT_EQ(run({"quantize", in_, "-o", out}), kDone);
+  EXPECT_EQ(run({"quantize", in_, "-o", out}), kDone) << "it is what this run would make";
+  const std::vector<std::string> other = {"quantize", in_, "-o", out, "--format", "int8"};
+  EXPECT_EQ(run(other), kUsage);
+  EXPECT_TRUE(failed_with("--force")) << err_;
+  auto forced = other;
+  forced.emplace_back("--force");
+  EXPECT_EQ(run(forced), kDone);
+  std::ofstream(out) << "something of mine";
+  EXPECT_EQ(run(other), kUsage);
+  EXPECT_EQ(run({"export", in_, "-o", out}), kUsage);
+  EXPECT_EQ(std::filesystem::file_size(out), 17U);
+}
+
+TEST_F(Quantize, ACheckpointWithoutTensorsIsSaid) {
+  const auto empty = folder_ / "empty.safetensors";
+  files::SafetensorsWriter(empty, {}, "").commit();
+  EXPECT_EQ(run({"inspect", empty}), kDone);
+  EXPECT_TRUE(said("no tensors in ")) << out_;
+}
+
 TEST_F(Quantize, AnInterruptKeepsWhatIsDone) {
   interrupted_ = true;
   const std::string out = folder_ / "out.safetensors";
