@@ -5,8 +5,11 @@
 #include "support/gemm_case.hpp"
 #include <gemwright/errors.hpp>
 
+#include <array>
 #include <atomic>
+#include <initializer_list>
 #include <memory>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -54,6 +57,58 @@ TEST(CpuVendor, FirstConfigurationIsWhatACallerOfOneDnnGets) {
   // Too large for one thread to be as fast.
   const auto large = Problem::linear(512, 4096, 4096, DataType::f32);
   EXPECT_EQ(vendor().configurations(large, device).size(), 2U);
+}
+
+// Any strides that a product may have, of which oneDNN takes some.
+Operand random_operand(std::mt19937& random, DataType type, std::int64_t rows, std::int64_t cols,
+                       std::int64_t batch, bool broadcast) {
+  const auto one_of = [&](std::initializer_list<std::int64_t> values) {
+    return *(values.begin() + random() % values.size());
+  };
+  Operand operand{.type = type, .row_stride = cols + one_of({0, 1, 3}), .col_stride = 1};
+  if (random() % 3 == 0) {
+    operand.row_stride = 1;
+    operand.col_stride = rows + one_of({0, 1, 3});
+  }
+  operand.batch_stride = batch == 1 ? 0 : rows * cols * 4 + one_of({0, 1, 16});
+  if (broadcast) {
+    if (random() % 3 == 0) operand.batch_stride = one_of({0, 4});
+    if (random() % 4 == 0) operand.row_stride = one_of({0, 1, 4});
+  }
+  return operand;
+}
+
+TEST(CpuVendor, WhatItDoesNotRefuseIsBuilt) {
+  const Device device = Device::cpu();
+  std::mt19937 random(7);
+  int built = 0;
+  for (int i = 0; i < 300; ++i) {
+    const DataType type = random() % 2 == 0 ? DataType::f32 : DataType::bf16;
+    Problem p;
+    p.m = std::array{1, 7, 16, 33}[random() % 4];
+    p.n = std::array{1, 16, 129}[random() % 3];
+    p.k = std::array{1, 64, 1122}[random() % 3];
+    p.batch = std::array{1, 4}[random() % 2];
+    p.a = random_operand(random, type, p.m, p.k, p.batch, true);
+    p.b = random_operand(random, type, p.k, p.n, p.batch, true);
+    p.d =
+        random_operand(random, random() % 4 == 0 ? DataType::f32 : type, p.m, p.n, p.batch, false);
+    if (random() % 2 == 0) {
+      p.beta = 1;
+      p.c = random_operand(random, p.d.type, p.m, p.n, p.batch, true);
+    }
+    p.bias = static_cast<Bias>(random() % 3);
+    p.bias_type = type;
+    p.alpha = random() % 2 == 0 ? 1.0F : 0.5F;
+    p.check();
+    const Problem problem = canonical(p).problem;
+    if (vendor().refuse(problem, device)) continue;
+    for (const Configuration& configuration : vendor().configurations(problem, device)) {
+      EXPECT_NO_THROW(vendor().build(problem, device, configuration)) << key(problem);
+      ++built;
+    }
+  }
+  EXPECT_GT(built, 20);
 }
 
 TEST(CpuVendor, CallersNumberOfThreadsIsPutBack) {

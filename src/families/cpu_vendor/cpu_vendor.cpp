@@ -83,6 +83,12 @@ bool linear_layer(const Problem& p) {
          dense(p.b, p.k, p.n) && p.d.row_stride == p.n;
 }
 
+// What oneDNN's fast kernels always take; of all else it is asked.
+bool usual(const Problem& p) {
+  return p.batch == 1 && !p.c && p.bias == Bias::none && dense(p.a, p.m, p.k) &&
+         dense(p.b, p.k, p.n) && dense(p.d, p.m, p.n);
+}
+
 class Vendor final : public Family {
  public:
   std::string_view name() const override { return "cpu_vendor"; }
@@ -92,7 +98,10 @@ class Vendor final : public Family {
 
   std::optional<std::string> refuse(const Problem& problem, const Device&) const override {
     if (auto reason = refuse_layout(problem)) return reason;
-    return refuse_types(problem);
+    if (auto reason = refuse_types(problem)) return reason;
+    if (usual(problem)) return std::nullopt;
+    if (auto reason = onednn::refusal(problem); !reason.empty()) return reason;
+    return std::nullopt;
   }
 
   std::span<const std::string_view> parameters() const override {

@@ -167,6 +167,28 @@ bool has_kernel(DataType type) {
   }
 }
 
+struct Descriptions {
+  Memory::desc a, b, bias, d;
+};
+
+Descriptions describe_matmul(const Problem& p) {
+  return {describe(p.a, p.m, p.k, p.batch), describe(p.b, p.k, p.n, p.batch),
+          describe_bias(p, Primitive::matmul), describe(p.d, p.m, p.n, p.batch)};
+}
+
+Descriptions describe_inner_product(const Problem& p) {
+  const Operand weight{.type = p.b.type,
+                       .row_stride = p.b.col_stride,
+                       .col_stride = p.b.row_stride,
+                       .batch_stride = 0};
+  return {describe(p.a, p.m, p.k, 1), describe(weight, p.n, p.k, 1),
+          describe_bias(p, Primitive::inner_product), describe(p.d, p.m, p.n, 1)};
+}
+
+Matmul make_matmul(const Descriptions& x, const Problem& p) {
+  return make_matmul(x.a, x.b, x.bias, x.d, attributes(p));
+}
+
 // Copies C into D's memory, where the sum of the epilogue expects it; rows are contiguous.
 void copy_c(const Problem& p, const void* c, void* d) {
   const auto size = static_cast<std::int64_t>(size_bytes(p.d.type));
@@ -189,9 +211,11 @@ class Gemm::Impl {
       : problem_(problem), threads_(threads) {
     const Team team(threads);
     if (primitive == Primitive::matmul) {
-      prepare_matmul();
+      x_ = describe_matmul(problem);
+      take(make_matmul(x_, problem));
     } else {
-      prepare_inner_product();
+      x_ = describe_inner_product(problem);
+      take(make_inner_product(x_.a, x_.b, x_.bias, x_.d, attributes(problem)));
     }
     for (Context& context : contexts_) fill(context);
   }
@@ -223,28 +247,6 @@ class Gemm::Impl {
   };
   static constexpr int kContexts = 8;
 
-  void prepare_matmul() {
-    const Problem& p = problem_;
-    a_ = describe(p.a, p.m, p.k, p.batch);
-    b_ = describe(p.b, p.k, p.n, p.batch);
-    d_ = describe(p.d, p.m, p.n, p.batch);
-    bias_ = describe_bias(p, Primitive::matmul);
-    take(make_matmul(a_, b_, bias_, d_, attributes(p)));
-  }
-
-  void prepare_inner_product() {
-    const Problem& p = problem_;
-    const Operand weight{.type = p.b.type,
-                         .row_stride = p.b.col_stride,
-                         .col_stride = p.b.row_stride,
-                         .batch_stride = 0};
-    a_ = describe(p.a, p.m, p.k, 1);
-    b_ = describe(weight, p.n, p.k, 1);
-    d_ = describe(p.d, p.m, p.n, 1);
-    bias_ = describe_bias(p, Primitive::inner_product);
-    take(make_inner_product(a_, b_, bias_, d_, attributes(p)));
-  }
-
   template <typename Descriptor>
   void take(const Descriptor& descriptor) {
     if (is_reference(descriptor.impl_info_str())) {
@@ -256,9 +258,9 @@ class Gemm::Impl {
 
   void fill(Context& context) const {
     context.stream = dnnl::stream(engine());
-    context.a = Memory(a_, engine(), nullptr);
-    context.b = Memory(b_, engine(), nullptr);
-    context.d = Memory(d_, engine(), nullptr);
+    context.a = Memory(x_.a, engine(), nullptr);
+    context.b = Memory(x_.b, engine(), nullptr);
+    context.d = Memory(x_.d, engine(), nullptr);
     context.scratch = Memory(scratch_, engine(), nullptr);
     context.arguments = {{{DNNL_ARG_SRC, context.a.get()},
                           {DNNL_ARG_WEIGHTS, context.b.get()},
@@ -269,7 +271,7 @@ class Gemm::Impl {
     const bool native = bias_is_native(problem_);
     const int before = static_cast<int>(problem_.alpha != 1.0F) + (problem_.c ? 1 : 0);
     const auto chain = epilogue(problem_);
-    Memory::desc bias = bias_;
+    Memory::desc bias = x_.bias;
     dnnl::algorithm algorithm{};
     if (!native) chain.get_params_binary(before, algorithm, bias);
     context.bias = Memory(bias, engine(), nullptr);
@@ -293,7 +295,8 @@ class Gemm::Impl {
 
   Problem problem_;
   int threads_;
-  Memory::desc a_, b_, d_, bias_, scratch_;
+  Descriptions x_;
+  Memory::desc scratch_;
   dnnl::primitive primitive_;
   mutable std::array<Context, kContexts> contexts_;
 };
@@ -307,6 +310,16 @@ bool multiplies(DataType type) {
   static const std::array<bool, 3> answers = {has_kernel(DataType::f32), has_kernel(DataType::f16),
                                               has_kernel(DataType::bf16)};
   return answers[static_cast<std::size_t>(type)];
+}
+
+std::string refusal(const Problem& problem) {
+  try {
+    const std::string implementation =
+        make_matmul(describe_matmul(problem), problem).impl_info_str();
+    return is_reference(implementation) ? "oneDNN has only its reference loop for it" : "";
+  } catch (const dnnl::error& error) {
+    return std::string("oneDNN does not take it: ") + error.what();
+  }
 }
 
 Gemm::Gemm(const Problem& problem, Primitive primitive, int threads) {
