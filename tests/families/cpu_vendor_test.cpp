@@ -40,6 +40,9 @@ TEST(CpuVendor, RefusalsSayWhatIsWrong) {
   strided.b.col_stride = 2;
   EXPECT_NE(vendor().refuse(strided, device)->find("B has no contiguous"), std::string::npos);
 
+  const Problem deep = Problem::mm(1, 1, std::int64_t{1} << 33, DataType::f32);
+  EXPECT_NE(vendor().refuse(canonical(deep).problem, device)->find("32 bits"), std::string::npos);
+
   Problem mixed = Problem::mm(4, 64, 64, DataType::f32);
   mixed.b.type = DataType::bf16;
   EXPECT_NE(vendor().refuse(mixed, device)->find("one type"), std::string::npos);

@@ -60,6 +60,25 @@ TEST(Plan, TakesTheCallersWorkspace) {
   EXPECT_EQ(refused_argument(plan, fixture.operands(), small), "workspace.bytes");
 }
 
+// More than is made ready at planning: A's packed copy alone is 128 MiB.
+TEST(Plan, TakesALargeWorkspaceFromItsOwnPool) {
+  constexpr std::int64_t kK = std::int64_t{1} << 25;
+  const Plan plan = planner().plan(Problem::mm(1, 1, kK, DataType::f32), untuned());
+  const std::vector<float> a(kK, 0.5F);
+  const std::vector<float> b(kK, 1.0F);
+  for (int run = 0; run < 2; ++run) {
+    float d = -1;
+    plan.run({.a = a.data(), .b = b.data(), .d = &d});
+    EXPECT_NEAR(d, 0.5F * static_cast<float>(kK), 1e-4F * static_cast<float>(kK));
+  }
+}
+
+TEST(Planner, AWorkspaceThatNoMachineHasIsPassedOver) {
+  const Plan plan =
+      planner().plan(Problem::mm(1, 1, std::int64_t{1} << 40, DataType::f32), untuned());
+  EXPECT_LT(plan.workspace_bytes(), std::size_t{1} << 40);
+}
+
 TEST(Operands, KeepTheirPromiseWhenTransposed) {
   const int a = 0;
   const int b = 0;

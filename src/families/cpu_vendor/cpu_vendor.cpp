@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -62,6 +63,9 @@ std::optional<std::string> refuse_types(const Problem& p) {
 std::optional<std::string> refuse_layout(const Problem& p) {
   if (p.b.packed) return "B is packed by gemwright: oneDNN reads plain operands only";
   if (p.k == 0) return "oneDNN takes no product over K = 0";
+  // Beyond, version 2.6 divides by zero while it makes the primitive.
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+  if (std::max({p.m, p.n, p.k, p.batch}) > kLargest) return "oneDNN's kernels count in 32 bits";
   if (!plain(p.a, p.m, p.k, p.batch)) return "A has no contiguous dimension, or elements overlap";
   if (!plain(p.b, p.k, p.n, p.batch)) return "B has no contiguous dimension, or elements overlap";
   if (p.d.col_stride != 1 || !plain(p.d, p.m, p.n, p.batch)) return "D has no contiguous rows";
