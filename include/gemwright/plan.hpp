@@ -93,8 +93,7 @@ struct Explanation {
   std::string note;
 };
 
-/// An immutable, built kernel for a problem. Cheap to copy; safe to use from many threads at once.
-/// One that was moved from may only be assigned to or destroyed; so may a PlanSet.
+/// An immutable, built kernel, cheap to copy and safe from many threads; not usable once moved from.
 class Plan {
  public:
   /// Enqueues (CPU: performs) the product. No allocation, lock or compilation. Throws

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace gemwright::cli {
@@ -48,13 +49,12 @@ Explanation completed(const Plan& plan, const CandidateList& list) {
   return explanation;
 }
 
-// The one with the best time that is not the chosen one, which the margin is over; null when there
-// is none.
+// The fastest that is not the chosen one, which the margin is over; null when there is none.
 const CandidateReport* second(const Explanation& explanation) {
   const CandidateReport* found = nullptr;
   for (const auto& candidate : explanation.candidates) {
-    if (candidate.best_us <= 0 || kernel_of(candidate) == kernel_of(explanation.chosen)) continue;
-    if (found == nullptr || candidate.best_us < found->best_us) found = &candidate;
+    if (candidate.median_us <= 0 || kernel_of(candidate) == kernel_of(explanation.chosen)) continue;
+    if (found == nullptr || candidate.median_us < found->median_us) found = &candidate;
   }
   return found;
 }
@@ -120,11 +120,12 @@ void print_why(std::ostream& out, const Explanation& explanation) {
   }
   if (!explanation.note.empty()) out << "note     " << explanation.note << '\n';
   if (const auto* next = second(explanation)) {
-    out << fmt::format("margin   {:.1f} % over {}, best times compared; noise {:.1f} %{}\n",
-                       100 * explanation.margin, kernel_of(*next), 100 * explanation.noise,
-                       explanation.margin < explanation.noise
-                           ? ", so that the earlier answer, else the model's order, decides"
-                           : "");
+    out << fmt::format(
+        "margin   {:.1f} % over {}, faster halves of the rounds compared; noise {:.1f} %{}\n",
+        100 * explanation.margin, kernel_of(*next), 100 * explanation.noise,
+        explanation.margin < explanation.noise
+            ? ", so that the earlier answer, else the model's order, decides"
+            : "");
   }
 }
 
@@ -173,7 +174,9 @@ int run_explain(Context& context, const Options& options) {
 
   Json json = Json::array();
   bool first = true;
-  for (const auto& entry : options.problems.entries(context)) {
+  const auto entries = options.problems.entries(context);
+  context.keep_on_interrupt();
+  for (const auto& entry : entries) {
     if (context.interrupted) return kInterrupted;
     const Plan plan = planner.plan(entry.problem, plan_options);
     const Explanation explanation = completed(plan, planner.candidates(entry.problem));

@@ -48,7 +48,7 @@ class Decision {
     result_.noise = choice.noise;
     if (choice.index < 0) return;
     chosen_ = static_cast<std::size_t>(choice.index);
-    // Best times that do not repeat within three bands are as little worth.
+    // Times that do not repeat within three bands are as little worth.
     result_.disturbed = unreliable(contenders_[chosen_], contenders_, policy_) ||
                         choice.noise > 3 * policy_.widest_band || (busy_ && all_beyond_belief());
     if (result_.disturbed) chosen_ = without_evidence();

@@ -188,6 +188,7 @@ void Tuning::measure() {
     added.kernel = outcome.kernel;
     added.label = label(outcome.candidate);
     added.contender.always_final = vendor && !vendor_seen;
+    added.contender.rival = vendor;
     vendor_seen = vendor_seen || vendor;
     indices.push_back(i);
   }

@@ -26,7 +26,7 @@ struct Outcome {
 struct Result {
   std::vector<Outcome> outcomes;  // in the order of the request
   int chosen = -1;                // index of the winner; -1 when none ran
-  double margin = 0;              // the second's best time / the chosen one's - 1
+  double margin = 0;              // the second's time / the chosen one's - 1, as they are compared
   double noise = 0;               // relative spread of the rounds
   bool disturbed = false;         // the times are no evidence: the choice is not theirs
   std::string note;               // why it is not the whole answer; empty when it is
