@@ -25,6 +25,7 @@
 #include <thread>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>

@@ -24,6 +24,7 @@
 #include <set>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace gemwright::bench {

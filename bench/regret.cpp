@@ -26,6 +26,7 @@
 #include <iostream>
 #include <map>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,8 @@
 #include "cli/command.hpp"
 #include <gemwright/errors.hpp>
 
+#include <CLI/CLI.hpp>
+
 namespace gemwright::cli {
 
 // Kernels of CPUs are compiled with the library: there is nothing to keep.

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <ostream>
 
+#include <CLI/CLI.hpp>
+
 namespace gemwright::cli {
 namespace {
 

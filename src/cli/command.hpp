@@ -7,7 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
+// CLI11 takes seconds to read: only who declares options does.
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
 
 namespace gemwright::cli {
 

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <utility>
 
+#include <CLI/CLI.hpp>
+
 namespace gemwright::cli {
 namespace {
 

@@ -14,6 +14,7 @@
 #include <iterator>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 namespace gemwright::cli {

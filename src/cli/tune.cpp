@@ -13,6 +13,7 @@
 #include <ctime>
 #include <memory>
 
+#include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
