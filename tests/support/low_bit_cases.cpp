@@ -57,6 +57,11 @@ std::vector<Case> low_bit_cases(DataType type) {
       cases.push_back(std::move(one));
     }
   }
+#if defined(GEMWRIGHT_SANITIZED)
+  // Every second one: five for a format, so that each loses others than the one before.
+  std::size_t index = 0;
+  std::erase_if(cases, [&index](const Case&) { return index++ % 2 != 0; });
+#endif
   // K = 0 reads no weight; entries of a codebook as they stand.
   cases.push_back(low_bit_case("nf4:g64:bf16", {4, 70, 0}, type, Fill::normal));
   cases.push_back(low_bit_case("nf4:g64:f32", {4, 70, 100}, type, Fill::normal));

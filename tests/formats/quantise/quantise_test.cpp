@@ -37,6 +37,11 @@ double relative(std::string_view format, std::int64_t n, std::int64_t k,
 
 // No other code of the same scale and zero point is nearer, whatever the format.
 TEST(Quantise, EveryCodeIsTheNearest) {
+#if defined(GEMWRIGHT_SANITIZED)
+  constexpr unsigned kStep = 5;
+#else
+  constexpr unsigned kStep = 1;
+#endif
   constexpr std::int64_t kN = 130;
   constexpr std::int64_t kK = 200;
   const auto w = normal(kN * kK);
@@ -46,7 +51,7 @@ TEST(Quantise, EveryCodeIsTheNearest) {
     EXPECT_NO_THROW(weight.check()) << format;
     std::vector<float> values(w.size());
     dequantise(weight, DataType::f32, values.data());
-    for (unsigned code = 0; code < (1U << weight.format.bits); ++code) {
+    for (unsigned code = 0; code < (1U << weight.format.bits); code += kStep) {
       CodedWeight other = weight;
       std::fill(other.codes.begin(), other.codes.end(), static_cast<std::uint8_t>(code));
       std::vector<float> others(w.size());
