@@ -85,7 +85,7 @@ struct Explanation {
   /// Vendor library's first choice and best of its choices; 0 when not measured.
   double vendor_first_us = 0;
   double vendor_best_us = 0;
-  /// Time of the second over the chosen one's, as they are compared, minus 1; and the noise of the measurement.
+  /// Time of the second over the chosen one's, as compared, minus 1; and the measurement's noise.
   double margin = 0;
   double noise = 0;
   /// Why this is not the whole answer (a time limit, an interrupt, times that did not repeat);
@@ -93,7 +93,7 @@ struct Explanation {
   std::string note;
 };
 
-/// An immutable, built kernel, cheap to copy and safe from many threads; not usable once moved from.
+/// An immutable, built kernel: cheap to copy, safe from many threads; not usable once moved from.
 class Plan {
  public:
   /// Enqueues (CPU: performs) the product. No allocation, lock or compilation. Throws
