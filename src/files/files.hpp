@@ -8,9 +8,10 @@
 
 namespace gemwright::files {
 
-/// $XDG_CACHE_HOME/gemwright, else ~/.cache/gemwright with the home of $HOME or of the system's list
-/// of users; not made here. A user without a home gets /tmp/gemwright-UID, made private; where that
-/// belongs to somebody else it is said, and the path returned is one where nothing can be made.
+/// $XDG_CACHE_HOME/gemwright, else ~/.cache/gemwright with the home of $HOME or of the system's
+/// list of users; not made here. A user without a home gets /tmp/gemwright-UID, made private; where
+/// that belongs to somebody else it is said, and the path returned is one where nothing can be
+/// made.
 std::filesystem::path cache_folder();
 
 /// Contents of a file; nothing when it cannot be read.

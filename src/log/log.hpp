@@ -19,8 +19,9 @@ void set_level(Level level);
 std::optional<Level> parse_level(std::string_view name);
 void write(Level level, const std::string& text);
 
-/// Who is told, at any level, what a person at a terminal has to know: that a store was moved aside,
-/// say. Null: nobody, and it is a warning like others. The command line sets one; one at a time.
+/// Who is told, at any level, what a person at a terminal has to know: that a store was moved
+/// aside, say. Null: nobody, and it is a warning like others. The command line sets one; one at a
+/// time.
 using Listener = std::function<void(const std::string& text)>;
 void set_listener(Listener listener);
 /// Tells the listener, else writes a warning where warnings are wanted.
