@@ -25,10 +25,10 @@ struct Policy {
   double band = 0.03;
   double widest_band = 0.1;
   /// Where even the calmest contender's median is so many times its best, ratios between processes
-  /// wander by 2 to 3 % whatever one process sees: candidates of this library are then equals of
+  /// wander by 2 to 4 % whatever one process sees: candidates of this library are then equals of
   /// its best within the second number, unless a rival is faster by more than the band.
   double restless = 1.05;
-  double kin_band = 0.08;
+  double kin_band = 0.1;
   /// Final rounds go on until the times repeat within this.
   double enough_noise = 0.01;
   /// Contenders are compared by their median instead of the faster half of their samples. Where

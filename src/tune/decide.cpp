@@ -34,7 +34,9 @@ class Decision {
         incumbent_(incumbent),
         policy_(policy),
         busy_(surroundings.others > kBusy) {
-    if (busy_) policy_.band = policy_.widest_band;
+    // Times may be off by as much as others took.
+    if (busy_)
+      policy_.band = policy_.widest_band = std::max(policy_.widest_band, surroundings.others);
     for (std::size_t i = 0; i < timed.size(); ++i) {
       contenders_.push_back(timed[i].contender);
       outcome(i).best_us = best(timed[i].contender);

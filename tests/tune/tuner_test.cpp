@@ -204,7 +204,7 @@ TEST_F(TunerTest, TimesFarBeyondAllPredictionsAreOfAMachineThatIsBusy) {
 
   busy.measure = measure_fakes(0);
   EXPECT_FALSE(tune(busy).disturbed) << "it is the model that is wrong";
-  busy.measure = measure_fakes(0.4);
+  busy.measure = measure_fakes(0.6);
   busy.candidates[2] = fake(Act::right, 2, fake_vendor());
   const Result believed = tune(busy);
   EXPECT_EQ(believed.chosen, 2) << "one took what was predicted";
