@@ -57,7 +57,7 @@ double best(const Contender& contender);
 double median(const Contender& contender);
 /// What contenders are compared by: the mean of the faster half of the samples, but for the fastest
 /// twentieth; or the median, where the policy says so. On a machine whose memory others use, ratios
-/// of it scatter between processes by 1 to 4 %, where those of the second least do by 2 to 8
+/// of it scatter between processes by 1 to 4 %, where those of the second least do by 2 to 11
 /// (docs/performance/tuner.md).
 double time_of(const Contender& contender, const Policy& policy);
 /// The least of those still in; infinite when there is none.
