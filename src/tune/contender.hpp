@@ -27,7 +27,7 @@ struct Policy {
   /// Where even the calmest contender's median is so many times its best, ratios between processes
   /// wander by 2 to 4 % whatever one process sees: candidates of this library are then equals of
   /// its best within the second number, unless a rival is faster by more than the band.
-  double restless = 1.05;
+  double restless = 1.03;
   double kin_band = 0.1;
   /// Final rounds go on until the times repeat within this.
   double enough_noise = 0.01;

@@ -128,18 +128,19 @@ int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const P
   reject(contenders, policy.second_reject, policy);
   rounds.begin_phase();
   const int before = rounds.count();
-  const auto done = [&] {
-    return rounds.count() - before >= policy.least_final_rounds && decided(contenders, policy);
-  };
-  rounds.phase(policy.most_final_rounds, policy.final_phase_s, done);
-  if (noise(contenders, policy) > policy.band) {
-    rounds.phase(policy.most_final_rounds, policy.noisy_phase_s - policy.final_phase_s, done);
-  }
   const auto any_unreliable = [&] {
     return std::any_of(contenders.begin(), contenders.end(), [&](const Contender& contender) {
       return unreliable(contender, contenders, policy);
     });
   };
+  const auto done = [&] {
+    return rounds.count() - before >= policy.least_final_rounds && decided(contenders, policy) &&
+           !any_unreliable();
+  };
+  rounds.phase(policy.most_final_rounds, policy.final_phase_s, done);
+  if (noise(contenders, policy) > policy.band) {
+    rounds.phase(policy.most_final_rounds, policy.noisy_phase_s - policy.final_phase_s, done);
+  }
   for (int i = 0; i < policy.repeats && any_unreliable(); ++i) {
     rounds.begin_phase();
     rounds.phase(policy.most_final_rounds, policy.final_phase_s, done);

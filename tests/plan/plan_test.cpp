@@ -67,9 +67,9 @@ TEST(Plan, TakesALargeWorkspaceFromItsOwnPool) {
   const std::vector<float> a(kK, 0.5F);
   const std::vector<float> b(kK, 1.0F);
   for (int run = 0; run < 2; ++run) {
-    float d = -1;
-    plan.run({.a = a.data(), .b = b.data(), .d = &d});
-    EXPECT_NEAR(d, 0.5F * static_cast<float>(kK), 1e-4F * static_cast<float>(kK));
+    std::vector<float> d = {-1};
+    plan.run({.a = a.data(), .b = b.data(), .d = d.data()});
+    EXPECT_NEAR(d[0], 0.5F * static_cast<float>(kK), 1e-4F * static_cast<float>(kK));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -87,10 +88,12 @@ bool linear_layer(const Problem& p) {
          dense(p.b, p.k, p.n) && p.d.row_stride == p.n;
 }
 
-// What oneDNN's fast kernels always take; of all else it is asked.
-bool usual(const Problem& p) {
-  return p.batch == 1 && !p.c && p.bias == Bias::none && dense(p.a, p.m, p.k) &&
-         dense(p.b, p.k, p.n) && dense(p.d, p.m, p.n);
+// Why a primitive does not take the problem. Of what its fast kernels always take it is not asked,
+// which would cost more than all the other families' answers.
+std::string unusual_refusal(const Problem& p, onednn::Primitive primitive) {
+  const bool usual = p.batch == 1 && !p.c && p.bias == Bias::none && p.alpha == 1.0F &&
+                     dense(p.a, p.m, p.k) && dense(p.b, p.k, p.n) && dense(p.d, p.m, p.n);
+  return usual ? "" : onednn::refusal(p, primitive);
 }
 
 class Vendor final : public Family {
@@ -103,9 +106,8 @@ class Vendor final : public Family {
   std::optional<std::string> refuse(const Problem& problem, const Device&) const override {
     if (auto reason = refuse_layout(problem)) return reason;
     if (auto reason = refuse_types(problem)) return reason;
-    if (usual(problem)) return std::nullopt;
-    if (auto reason = onednn::refusal(problem); !reason.empty()) return reason;
-    return std::nullopt;
+    auto reason = unusual_refusal(problem, onednn::Primitive::matmul);
+    return reason.empty() ? std::nullopt : std::optional(std::move(reason));
   }
 
   std::span<const std::string_view> parameters() const override {
@@ -130,7 +132,10 @@ class Vendor final : public Family {
     };
     // What a caller of oneDNN would do comes first.
     add(onednn::Primitive::matmul, all);
-    if (linear_layer(problem)) add(onednn::Primitive::inner_product, all);
+    if (linear_layer(problem) &&
+        unusual_refusal(problem, onednn::Primitive::inner_product).empty()) {
+      add(onednn::Primitive::inner_product, all);
+    }
     // Below this a team costs about as much as it brings.
     constexpr double kSmallFlops = 2e7;
     if (all > 1 && problem.flops() < kSmallFlops) add(onednn::Primitive::matmul, 1);

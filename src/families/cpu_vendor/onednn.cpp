@@ -189,6 +189,10 @@ Matmul make_matmul(const Descriptions& x, const Problem& p) {
   return make_matmul(x.a, x.b, x.bias, x.d, attributes(p));
 }
 
+InnerProduct make_inner_product(const Descriptions& x, const Problem& p) {
+  return make_inner_product(x.a, x.b, x.bias, x.d, attributes(p));
+}
+
 // Copies C into D's memory, where the sum of the epilogue expects it; rows are contiguous.
 void copy_c(const Problem& p, const void* c, void* d) {
   const auto size = static_cast<std::int64_t>(size_bytes(p.d.type));
@@ -215,7 +219,7 @@ class Gemm::Impl {
       take(make_matmul(x_, problem));
     } else {
       x_ = describe_inner_product(problem);
-      take(make_inner_product(x_.a, x_.b, x_.bias, x_.d, attributes(problem)));
+      take(make_inner_product(x_, problem));
     }
     for (Context& context : contexts_) fill(context);
   }
@@ -312,10 +316,12 @@ bool multiplies(DataType type) {
   return answers[static_cast<std::size_t>(type)];
 }
 
-std::string refusal(const Problem& problem) {
+std::string refusal(const Problem& problem, Primitive primitive) {
   try {
     const std::string implementation =
-        make_matmul(describe_matmul(problem), problem).impl_info_str();
+        primitive == Primitive::matmul
+            ? make_matmul(describe_matmul(problem), problem).impl_info_str()
+            : make_inner_product(describe_inner_product(problem), problem).impl_info_str();
     return is_reference(implementation) ? "oneDNN has only its reference loop for it" : "";
   } catch (const dnnl::error& error) {
     return std::string("oneDNN does not take it: ") + error.what();

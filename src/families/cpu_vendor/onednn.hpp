@@ -21,9 +21,9 @@ std::string version();
 /// library once for each type, in about a millisecond.
 bool multiplies(DataType type);
 
-/// Why matmul does not take the problem, or only by its reference loop; empty when it does. Asks
-/// the library, in tens of microseconds.
-std::string refusal(const Problem& problem);
+/// Why the primitive does not take the problem, or only by its reference loop; empty when it does.
+/// Asks the library, in tens of microseconds.
+std::string refusal(const Problem& problem, Primitive primitive);
 
 /// A primitive made for one problem and number of threads. Safe to run from many threads at once.
 class Gemm {
