@@ -9,7 +9,6 @@
 namespace gemwright::tune {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::infinity();
 constexpr std::size_t kEnoughRounds = 3;
 
 // The one of so many values that a share of them are below.
@@ -24,7 +23,7 @@ double quantile(std::vector<double> values, double share) {
 // phase count.
 double lucky_ratio(const Contender& contender, const Contender& leader) {
   const std::size_t rounds = std::min(contender.samples.size(), leader.samples.size());
-  if (rounds == 0) return kNone;
+  if (rounds == 0) return std::numeric_limits<double>::infinity();
   std::vector<double> ratios;
   for (std::size_t i = 0; i < rounds; ++i) {
     ratios.push_back(contender.samples[i] / leader.samples[i]);
