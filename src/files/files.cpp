@@ -53,7 +53,7 @@ bool is_private(const std::filesystem::path& folder) {
 
 // Where others write too anybody could have made a folder of any name.
 std::filesystem::path temporary_folder() {
-  const auto folder = std::filesystem::path("/tmp") / ("gemwright-" + std::to_string(geteuid()));
+  std::filesystem::path folder = "/tmp/gemwright-" + std::to_string(geteuid());
   if (is_private(folder)) return folder;
   static const bool said = [&] {
     log::notice("nothing is kept: there is no home folder, and " + folder.string() +
