@@ -11,8 +11,8 @@
 namespace gemwright::tune {
 namespace {
 
-constexpr std::int64_t kChunk = 2048;          // of K, so that both sides stay in the L1 cache
-constexpr std::int64_t kBlock = 128 * kChunk;  // of K, for which the short side is held
+constexpr std::int64_t kDepthAtOnce = 2048;  // of K, so that both sides stay in the L1 cache
+constexpr std::int64_t kDepthHeld = 128 * kDepthAtOnce;  // of K, for which the short side is held
 
 // Products of kFewLines lines with one line, accumulated over chunks of K.
 struct Accumulator {
@@ -56,7 +56,7 @@ void Values::gather(std::int64_t first, std::int64_t stride, std::int64_t count,
 }
 
 std::int64_t Lines::chunk(std::int64_t k) const {
-  return decoder != nullptr ? k : std::min(k, kChunk);
+  return decoder != nullptr ? k : std::min(k, kDepthAtOnce);
 }
 
 void Lines::read(std::int64_t batch, std::int64_t line, std::int64_t first, std::int64_t count,
@@ -82,7 +82,7 @@ std::vector<Product> products(const Lines& few_lines, std::span<const std::int64
                               const Lines& many_lines, std::span<const std::int64_t> many,
                               std::int64_t batch, std::int64_t k, int threads) {
   const bool decoded = few_lines.decoder != nullptr || many_lines.decoder != nullptr;
-  const std::int64_t block = decoded ? k : std::min(k, kBlock);
+  const std::int64_t block = decoded ? k : std::min(k, kDepthHeld);
   std::vector<double> few_values(static_cast<std::size_t>(block * kFewLines), 0.0);
   std::array<double, kFewLines> few_squares{};
   std::vector<Accumulator> accumulators(many.size());
