@@ -22,9 +22,14 @@ constexpr int kCodeInteger = 0;  // the code, minus a zero point
 constexpr int kCodeE2m1 = 1;
 constexpr int kCodeE4m3 = 2;
 constexpr int kCodeE5m2 = 3;
-constexpr int kCodeTable = 4;     // entry of the weight's table
-constexpr int kCodeRowTable = 5;  // entry of the row's own table
-constexpr int kCodeLookedUp = 6;  // the code minus 2^(bits - 1), but by way of a table
+constexpr int kCodeTable = 4;         // entry of the weight's table
+constexpr int kCodeRowTable = 5;      // entry of the row's own table
+constexpr int kCodeLookedUp = 6;      // the code minus 2^(bits - 1), but by way of a table
+constexpr int kCodeHalfLookedUp = 7;  // every other step so, the others by arithmetic
+
+/// What integers that become numbers by arithmetic are in units of.
+template <int kType>
+constexpr float kIntegerUnit = kType == kF16 ? 512.0F : 64.0F;
 
 /// What a code stands for, zero points aside. `table` is the weight's or the row's.
 template <int kCodes, int kBits = 8>
@@ -45,7 +50,7 @@ __device__ __forceinline__ float value_of_code(int code, const float* table) {
   } else if constexpr (kCodes == kCodeE5m2) {
     return to_float<kF16>(static_cast<unsigned short>(code << 8));
   } else {
-    return static_cast<float>(code - (kCodes == kCodeLookedUp ? 1 << (kBits - 1) : 0));
+    return static_cast<float>(code - (kCodes == kCodeInteger ? 0 : 1 << (kBits - 1)));
   }
 }
 
@@ -140,8 +145,9 @@ struct PairTable {
       const int row = i / kVectors;
       const int low = kBits == 8 ? row : code_of_pair<kBits>(row, 0);
       const int high = kBits == 8 ? row : code_of_pair<kBits>(row, 1);
-      const unsigned x = pack<kType>(value_of_code<kCodes, kBits>(low, table),
-                                     value_of_code<kCodes, kBits>(high, table));
+      constexpr float kUnit = kCodes == kCodeHalfLookedUp ? 1 / kIntegerUnit<kType> : 1.0F;
+      const unsigned x = pack<kType>(value_of_code<kCodes, kBits>(low, table) * kUnit,
+                                     value_of_code<kCodes, kBits>(high, table) * kUnit);
       store_shared(shared_address(rows + row * kRowBytes + i % kVectors * 16),
                    Words<16>{{x, x, x, x}});
     }
@@ -195,7 +201,7 @@ struct PairTable {
 /// kUnit.
 template <int kType>
 struct Integers {
-  static constexpr float kUnit = kType == kF16 ? 512.0F : 64.0F;
+  static constexpr float kUnit = kIntegerUnit<kType>;
 
   /// -z in both halves, as decode wants it.
   static __device__ __forceinline__ unsigned offset(float z) {

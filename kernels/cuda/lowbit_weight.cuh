@@ -136,7 +136,8 @@ struct CodeDecoder {
   using Table = PairTable<kType, kBits, kTableRowBytes>;
   static constexpr int kTableBytes = kLookedUp ? Table::kBytes : 0;
   /// What the values are in units of.
-  static constexpr float kUnit = kCodes == kCodeInteger ? Integers<kType>::kUnit : 1.0F;
+  static constexpr float kUnit =
+      kCodes == kCodeInteger || kCodes == kCodeHalfLookedUp ? kIntegerUnit<kType> : 1.0F;
 
   Table table;  // in shared memory, if kLookedUp
   unsigned lane4 = kept(threadIdx.x % 32 * 4);
@@ -146,7 +147,7 @@ struct CodeDecoder {
   __device__ __forceinline__ void decode(unsigned (&a)[4], const HeldCodes<kBits>& codes, int step,
                                          const unsigned (&offsets)[2],
                                          const float* const (&tables)[2]) const {
-    if constexpr (kCodes == kCodeInteger) {
+    if (kCodes == kCodeInteger || (kCodes == kCodeHalfLookedUp && step % 2 == 1)) {
       Integers<kType>::decode(a, codes, step, offsets);
     } else if constexpr (kByRow) {
 #pragma unroll

@@ -8,6 +8,7 @@ namespace {
 
 // Fitted to an H200, 5 shapes of 5 to 250 MB and 1 to 32 rows (docs/performance/lowbit.md).
 constexpr double kStart = 3.16e-6;         // launch, table, first loads, store
+constexpr double kTable = 0.8e-6;          // of that the table
 constexpr double kSplitSeconds = 0.34e-6;  // exchange inside a cluster
 constexpr double kLatency = 1.8e-6;        // of memory under load
 constexpr double kL2Bytes = 32;            // a clock, that one SM gets of L2
@@ -50,7 +51,7 @@ Estimate lowbit_time(const CudaProfile& gpu, const LowbitWork& w) {
   const double stream =
       std::pow(std::pow(longest, kSharpness) + std::pow(middle, kSharpness), 1 / kSharpness);
   const double sums = w.passes * (kPass + kPassColumns * columns * w.tiles);
-  const double fixed = kStart + (w.split > 1 ? kSplitSeconds : 0);
+  const double fixed = kStart - (w.table ? 0 : kTable) + (w.split > 1 ? kSplitSeconds : 0);
   Estimate estimate;
   estimate.us = (fixed + w.row_blocks * (sums + stream)) * 1e6;
   estimate.bound = fixed > stream ? Bound::latency : math > memory ? Bound::math : Bound::memory;

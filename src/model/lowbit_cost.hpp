@@ -22,6 +22,7 @@ struct LowbitWork {
   double scale_groups = 1;  // of 64 columns
   double stage_bytes = 0;   // of all warps of a CTA
   int stages = 4;
+  bool table = true;  // of pairs of codes, that is filled first
 };
 
 /// Tens of nanoseconds.

@@ -7,16 +7,17 @@ namespace gemwright::model {
 namespace {
 
 // An H200, 4096x4096 to 28672x4096, 1 to 4096 rows (docs/performance/lowbit.md).
-constexpr double kStart = 3.1e-6;      // launch, table, first loads, store
-constexpr double kExchange = 0.6e-6;   // parts of a split K inside a cluster
-constexpr double kCombine = 6e-6;      // parts of streamed tiles by way of L2
-constexpr double kClock = 1.755e9;     // that it runs at
-constexpr double kMatrix = 0.86;       // of the matrix unit's rate, at best
-constexpr double kDecode = 76;         // issue slots of a warp for a block of 64 x 64, by table
-constexpr double kArithmetic = 12;     // more of them, where integers are not looked up
-constexpr double kLatency = 330;       // clocks that a consumer takes for a block at least
-constexpr double kInTurn = 150;        // more of them, where it decodes before it multiplies
-constexpr double kBytesPerClock = 30;  // that one SM draws from L2
+constexpr double kStart = 3.1e-6;          // launch, table, first loads, store
+constexpr double kExchange = 0.4e-6;       // parts of a split K inside a cluster
+constexpr double kExchangeEach = 0.13e-6;  // and for each of its CTAs
+constexpr double kCombine = 6e-6;          // parts of streamed tiles by way of L2
+constexpr double kClock = 1.755e9;         // that it runs at
+constexpr double kMatrix = 0.86;           // of the matrix unit's rate, at best
+constexpr double kDecode = 76;             // issue slots of a warp for a block of 64 x 64, by table
+constexpr double kArithmetic = 12;         // more of them, where integers are not looked up
+constexpr double kLatency = 330;           // clocks that a consumer takes for a block at least
+constexpr double kInTurn = 150;            // more of them, where it decodes before it multiplies
+constexpr double kBytesPerClock = 30;      // that one SM draws from L2
 // What a block takes of an SM's parts overlaps, but not wholly.
 constexpr double kSharpness = 4;
 
@@ -56,7 +57,8 @@ Estimate lowbit_wide_time(const CudaProfile& gpu, const LowbitWideWork& w) {
   const double drawing = std::min(1.0, busy / 0.75);
   const double memory = w.weight_bytes / (gpu.memory_bytes_per_s * drawing);
   const double work = soft_max(math, memory);
-  const double fixed = kStart + (w.split > 1 ? kExchange : 0.0) + (w.stream_k ? kCombine : 0.0);
+  const double fixed = kStart + (w.split > 1 ? kExchange + kExchangeEach * w.split : 0.0) +
+                       (w.stream_k ? kCombine : 0.0);
   const double output = 0.5 * w.output_bytes / gpu.memory_bytes_per_s;
   Estimate estimate;
   estimate.us = (fixed + work + output) * 1e6;

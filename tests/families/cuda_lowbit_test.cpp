@@ -62,6 +62,16 @@ TEST(CudaLowbit, ListsUniqueSettingsThatFit) {
   }
 }
 
+// Of `wgmma`, whatever the rows of A: widths of tiles are chosen among few.
+TEST(CudaLowbit, EveryNumberOfRowsHasTiles) {
+  const Family& wide = *families::find("cuda_lowbit_wide");
+  for (const std::string_view format : {"nf4", "int4z", "mxfp4", "fp8", "rowlut4:g64:bf16"}) {
+    for (std::int64_t m = 1; m <= 600; ++m) {
+      EXPECT_FALSE(wide.configurations(layer(m, format), h200()).empty()) << format << " " << m;
+    }
+  }
+}
+
 TEST(CudaLowbit, SharesCoverTheWeightOnce) {
   for (const std::int64_t n : {1, 16, 1000, 57344}) {
     const Problem problem =

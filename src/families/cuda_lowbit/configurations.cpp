@@ -102,6 +102,7 @@ model::LowbitWork work_of(const Setting& s, const Problem& p, const Device& devi
                           (resident ? 1 : dealt.passes);
   work.stage_bytes = static_cast<double>(s.tiles * tile_bytes(p) * work.warps);
   work.stages = s.stages;
+  work.table = table_bytes(*p.weight) > 0;
   return work;
 }
 

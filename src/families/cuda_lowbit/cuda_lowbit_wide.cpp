@@ -26,19 +26,21 @@ constexpr std::int64_t kMostSplitRows = 256;
 constexpr int kMostSplit = 8;
 constexpr int kMostLookedUpCols = 32;
 
-// Tiles are decoded once for each column of tiles: few of them, and little padding.
+// One column of tiles where a width holds all rows: each decodes the weight anew. Else little
+// padding.
 bool worth_columns(int cols, int most, const Problem& p) {
   if (cols > most) return false;
-  const auto padded = [&](int width) { return tiles_of(p.m, width) * width; };
-  std::int64_t least = padded(kCols[0]);
-  for (const int other : kCols) {
-    if (other <= most) least = std::min(least, padded(other));
+  if (p.m <= most) {
+    return cols ==
+           *std::find_if(kCols.begin(), kCols.end(), [&](int width) { return width >= p.m; });
   }
-  if (padded(cols) * 4 > least * 5 && padded(cols) - p.m > 16) return false;
-  const bool widest = std::none_of(kCols.begin(), kCols.end(), [&](int other) {
-    return other > cols && other <= most && tiles_of(p.m, other) < tiles_of(p.m, cols);
-  });
-  return widest || cols >= 64;
+  const auto padded = [&](int width) { return tiles_of(p.m, width) * width; };
+  const auto wide = [&](int width) { return width <= most && (width >= 64 || width == most); };
+  std::int64_t least = padded(most);
+  for (const int width : kCols) {
+    if (wide(width)) least = std::min(least, padded(width));
+  }
+  return wide(cols) && padded(cols) * 4 <= least * 5;
 }
 
 // K is split while that fills SMs that would be idle, and leaves every part some K.
@@ -68,7 +70,7 @@ model::LowbitWideWork work_of(const WideSetting& s, const Problem& p) {
   work.stream_k = s.stream_k;
   work.scales_sums = scaling_of(p) == Scaling::sums;
   work.scales_weights = scaling_of(p) == Scaling::weights;
-  work.arithmetic = p.weight->codes == Codes::integer && !s.lookup;
+  work.arithmetic = p.weight->codes == Codes::integer && s.lookup == 0;
   work.overlaps = s.cols <= most_overlapped_columns(p, s.consumers);
   work.rows_read = static_cast<double>(std::min<std::int64_t>(p.m, s.cols));
   work.row_bytes = 8 * p.weight->bits + scale_bytes(p);
@@ -109,8 +111,8 @@ class CudaLowbitWide final : public CudaFamily {
         WideSetting s{.cols = cols, .consumers = consumers};
         s.along_n = p.m < p.n;
         s.group = std::max(1, 2048 / (s.along_n ? s.cols : s.rows()));
-        for (const bool lookup : {false, true}) {
-          if (lookup && (!may_look_up(p) || cols > kMostLookedUpCols)) continue;
+        for (const int lookup : {0, 1, 2}) {
+          if (lookup > 0 && (!may_look_up(p) || cols > kMostLookedUpCols)) continue;
           s.lookup = lookup;
           add_splits(found, s, p, gpu);
         }

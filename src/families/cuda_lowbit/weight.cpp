@@ -20,7 +20,8 @@ enum class CodeKind : int {
   e5m2 = 3,
   table = 4,
   row_table = 5,
-  looked_up = 6
+  looked_up = 6,
+  half_looked_up = 7
 };
 
 CodeKind code_kind(const WeightFormat& format) {
@@ -118,14 +119,16 @@ gemwright_device::LowbitWeight weight_at(const Problem& p, const void* packed) {
   return weight;
 }
 
-std::string weight_preamble(const Problem& p, bool lookup) {
+std::string weight_preamble(const Problem& p, int lookup) {
   const WeightFormat& format = *p.weight;
+  const CodeKind kind = lookup == 0   ? code_kind(format)
+                        : lookup == 1 ? CodeKind::looked_up
+                                      : CodeKind::half_looked_up;
   return fmt::format(
       "constexpr int kBits = {}, kCodes = {}, kScaleType = {}, kGroup = {}, kZeros = {};\n"
       "constexpr bool kGlobalScale = {};\n",
-      format.bits, static_cast<int>(lookup ? CodeKind::looked_up : code_kind(format)),
-      static_cast<int>(format.scale), group_of(format), static_cast<int>(format.zero),
-      format.global_scale);
+      format.bits, static_cast<int>(kind), static_cast<int>(format.scale), group_of(format),
+      static_cast<int>(format.zero), format.global_scale);
 }
 
 }  // namespace gemwright::cuda_lowbit

@@ -34,7 +34,7 @@ int scale_bytes(const Problem& problem);
 gemwright_device::LowbitWeight weight_at(const Problem& problem, const void* packed);
 
 /// "constexpr int kBits = 4, kCodes = 4, kScaleType = 2, ...;\n"
-/// `lookup`: symmetric integers come by table.
-std::string weight_preamble(const Problem& problem, bool lookup = false);
+/// `lookup`: symmetric integers come by table, all (1) or every other step (2).
+std::string weight_preamble(const Problem& problem, int lookup = 0);
 
 }  // namespace gemwright::cuda_lowbit

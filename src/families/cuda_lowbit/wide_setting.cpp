@@ -17,20 +17,20 @@ WideSetting wide_setting_of(const Configuration& configuration) {
           .stream_k = v[4] != 0,
           .group = v[5],
           .along_n = v[6] != 0,
-          .lookup = v[7] != 0};
+          .lookup = v[7]};
 }
 
 Configuration configuration_of(const WideSetting& s) {
   Configuration configuration;
-  configuration.values = {s.cols,  s.stages,          s.consumers,     s.split, s.stream_k ? 1 : 0,
-                          s.group, s.along_n ? 1 : 0, s.lookup ? 1 : 0};
+  configuration.values = {s.cols,  s.stages,          s.consumers, s.split, s.stream_k ? 1 : 0,
+                          s.group, s.along_n ? 1 : 0, s.lookup};
   return configuration;
 }
 
 std::string name_of(const WideSetting& s) {
   std::string name = fmt::format("lowbit_wide_{}x{}_s{}_g{}{}", s.rows(), s.cols, s.stages, s.group,
                                  s.along_n ? "n" : "m");
-  if (s.lookup) name += "_t";
+  if (s.lookup > 0) name += s.lookup == 1 ? "_t" : "_h";
   if (s.stream_k) name += "_sk";
   if (s.split > 1) name += fmt::format("_k{}", s.split);
   return name;
@@ -91,7 +91,7 @@ int shared_bytes(const WideSetting& s, const Problem& p) {
   const int parts = (units + s.split - 1) / s.split * (s.split - 1) * 2048;
   const int barriers = (2 * s.stages + 1) * 8 + s.consumers * 4;
   constexpr int kTable = 64 << 10;  // of 4-bit codes
-  return (ring + 1023) / 1024 * 1024 + (s.lookup ? kTable : table_bytes(format)) +
+  return (ring + 1023) / 1024 * 1024 + (s.lookup > 0 ? kTable : table_bytes(format)) +
          std::max(s.consumers * buffers(s) * chunk, parts) + barriers;
 }
 

@@ -25,7 +25,7 @@ struct WideSetting {
   bool stream_k = false;  // blocks of tiles that do not fill all SMs are dealt out evenly
   int group = 8;          // rows (or columns) of tiles that are walked together, for L2
   bool along_n = false;
-  bool lookup = false;  // integers come by table: fewer instructions, more shared memory
+  int lookup = 0;  // integers come by table: 1 all, 2 every other step; else by arithmetic
 
   int threads() const { return 128 * (1 + consumers); }
   int rows() const { return 64 * consumers; }
