@@ -15,19 +15,6 @@ namespace gemwright_device {
 
 using Quad = Words<16>;
 
-/// Read once: leaves no line in L1, and the first to be evicted in L2. A warp's load takes 64 bytes
-/// of each of 8 rows; L2 is told to fetch the whole line, for halves that come from memory one by
-/// one cost up to a fifth of its bandwidth.
-__device__ __forceinline__ Quad load_once(const void* p) {
-  constexpr unsigned long long kEvictFirst = 0x12F0000000000000ull;  // as createpolicy would give
-  Quad x;
-  asm volatile(
-      "ld.global.nc.L1::no_allocate.L2::cache_hint.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4], %5;"
-      : "=r"(x.w[0]), "=r"(x.w[1]), "=r"(x.w[2]), "=r"(x.w[3])
-      : "l"(p), "l"(kEvictFirst));
-  return x;
-}
-
 /// 16 bytes of which the elements at `valid` and after are read as zero.
 template <int kType>
 __device__ __forceinline__ Quad load_part(const Element<kType>* p, int valid) {

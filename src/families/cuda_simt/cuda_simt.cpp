@@ -17,7 +17,8 @@ using cuda_layout::Input;
 using cuda_layout::Major;
 using cuda_layout::tiles_of;
 
-// thread_m of 0 is the streaming kernel: then a CTA has tile_n columns, tile_m rows at a time.
+// thread_m of 0 is the streaming kernel: then a CTA has tile_n columns, tile_m rows at a time, and
+// tile_k is the vectors of a column that a thread asks for at once.
 enum Parameter { kTileM, kTileN, kTileK, kThreadM, kThreadN, kThreads, kSplits };
 constexpr std::array<std::string_view, 7> kParameters = {
     "tile_m", "tile_n", "tile_k", "thread_m", "thread_n", "threads", "splits"};
@@ -33,12 +34,16 @@ constexpr std::array kTiles = {
 constexpr std::array kSplitCounts = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 
 struct StreamShape {
-  int rows, cols, threads;
+  int rows, cols, threads, unroll;
 };
+// Whatever K and the number of columns are, some of these leave a thread all of its part of K in
+// flight at once, and fill the device.
 constexpr std::array kStreams = {
-    StreamShape{1, 1, 256}, StreamShape{1, 2, 128}, StreamShape{1, 4, 128},
-    StreamShape{1, 4, 256}, StreamShape{2, 4, 128}, StreamShape{4, 2, 256},
-    StreamShape{4, 4, 128}, StreamShape{8, 2, 256}, StreamShape{8, 4, 128},
+    StreamShape{1, 2, 128, 2}, StreamShape{1, 2, 256, 2}, StreamShape{1, 2, 128, 4},
+    StreamShape{1, 4, 256, 2}, StreamShape{1, 4, 128, 4}, StreamShape{2, 2, 128, 2},
+    StreamShape{2, 2, 256, 2}, StreamShape{2, 4, 128, 2}, StreamShape{2, 4, 256, 2},
+    StreamShape{4, 2, 128, 2}, StreamShape{4, 2, 256, 2}, StreamShape{4, 4, 128, 2},
+    StreamShape{4, 4, 256, 2}, StreamShape{8, 2, 256, 2}, StreamShape{8, 4, 128, 2},
 };
 
 bool streams(const Configuration& configuration) {
@@ -67,9 +72,9 @@ std::string stream_preamble(const Problem& problem, const Configuration& configu
   const auto& v = configuration.values;
   return fmt::format(
       "constexpr int kTypeA = {}, kTypeB = {}, kVector = {}, kRows = {}, kCols = {};\n"
-      "constexpr int kThreads = {};\n",
+      "constexpr int kThreads = {}, kUnroll = {};\n",
       static_cast<int>(problem.a.type), static_cast<int>(problem.b.type), stream_vector(problem),
-      v[kTileM], v[kTileN], v[kThreads]);
+      v[kTileM], v[kTileN], v[kThreads], v[kTileK]);
 }
 
 std::string tile_preamble(const Problem& problem, const Configuration& configuration) {
@@ -88,7 +93,7 @@ std::string tile_preamble(const Problem& problem, const Configuration& configura
 class CudaSimt final : public CudaFamily {
  public:
   std::string_view name() const override { return "cuda_simt"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
 
   std::optional<std::string> refuse(const Problem& problem, const Device& device) const override {
     if (device.profile().cuda.sm < 80) {
@@ -112,7 +117,7 @@ class CudaSimt final : public CudaFamily {
   std::string configuration_name(const Configuration& configuration) const override {
     const auto& v = configuration.values;
     if (streams(configuration)) {
-      return fmt::format("gemv_{}x{}_t{}", v[kTileM], v[kTileN], v[kThreads]);
+      return fmt::format("gemv_{}x{}_t{}_u{}", v[kTileM], v[kTileN], v[kThreads], v[kTileK]);
     }
     return fmt::format("simt_{}x{}x{}_{}x{}_k{}", v[kTileM], v[kTileN], v[kTileK], v[kThreadM],
                        v[kThreadN], v[kSplits]);
@@ -125,7 +130,7 @@ class CudaSimt final : public CudaFamily {
       for (const StreamShape& shape : kStreams) {
         if (shape.rows > 1 && shape.rows >= 2 * problem.m) continue;
         Configuration configuration;
-        configuration.values = {shape.rows, shape.cols, 1, 0, 0, shape.threads, 1};
+        configuration.values = {shape.rows, shape.cols, shape.unroll, 0, 0, shape.threads, 1};
         if (grid_size(problem, tile_launch(configuration)) > 0) found.push_back(configuration);
       }
     }
