@@ -28,8 +28,9 @@ struct InstructionOf<kBf16> {
   using Type = WgmmaBf16;
 };
 
-using GemmRing = Ring<InstructionOf<kInput>::Type, kInput == kF32 ? 4 : 2, kTileM, kTileN, kStages,
-                      kClusterM, kClusterN, kAMajorM, kBMajorN>;
+constexpr int kInputBytes = kInput == kF32 ? 4 : 2;
+using GemmRing = Ring<InstructionOf<kInput>::Type, kInputBytes, kTileM, kTileN, kStages, kClusterM,
+                      kClusterN, kAMajorM, kBMajorN>;
 using GemmEpilogue =
     WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, kBias, kTypeBias, kScales>;
 
@@ -49,7 +50,8 @@ constexpr int kBufferBytes = kStore == kStoreDirect ? 0 : kBuffers * kChunkBytes
 // Ids of barriers: 1 + w is for the threads of consumer w; with ping-pong, kTurn + w opens the ring
 // to consumer w.
 constexpr int kTurn = 8;
-static_assert(kRowsEach % 64 == 0 && kColumnsStored % 16 == 0);
+static_assert(kRowsEach % 64 == 0 && kColumnsStored >= 16);
+static_assert(kColumnsStored % (kSplit > 1 || kHasC ? 16 : 8) == 0, "chunks of 16 may overlap");
 static_assert(!kWarps || (!kPingPong && kTileN == kConsumers * kMmaColumns),
               "a consumer of mma.sync has 64 columns");
 static_assert(!kPingPong || kConsumers == 2, "consumers take turns");
@@ -116,9 +118,11 @@ __device__ __forceinline__ void run_producer(const Work& work, const TensorMap* 
   RingPosition<kStages> at;
   auto [s, tile, more] = at_first;
   while (more) {
-    produce(work.ring, at, a_map, b_map, work.place, row_of(tile, work.place),
-            column_of(tile, work.place), tile.batch * p.a_batches, tile.batch * p.b_batches,
-            s.first, s.last, p.a_policy, p.b_policy);
+    const BulkOperand a{a_map, p.a_policy, row_of(tile, work.place), tile.batch * p.a_batches,
+                        p.a_rows};
+    const BulkOperand b{b_map, p.b_policy, column_of(tile, work.place), tile.batch * p.b_batches,
+                        p.b_rows};
+    produce(work.ring, at, a, b, work.place, s.first, s.last, p.stage_bytes);
     more = segments.next(s);
     tile = hopper_tile_at(s.tile, work.cluster, p);
   }
@@ -133,11 +137,11 @@ __device__ __forceinline__ void run_producer_threads(const Work& work, const Ten
   const GemmParams& g = p.gemm;
   for (Segment s; segments.next(s);) {
     const HopperTile tile = hopper_tile_at(s.tile, work.cluster, p);
-    const ThreadOperand a{{g.a, g.a_row, g.a_col, g.m, g.k}, a_map,     p.a_policy, g.a_batch,
-                          row_of(tile, work.place),          tile.batch};
-    const ThreadOperand b{{g.b, g.b_col, g.b_row, g.n, g.k}, b_map,     p.b_policy, g.b_batch,
-                          column_of(tile, work.place),       tile.batch};
-    produce_by_threads<kInput, kLoadA, kLoadB>(work.ring, at, a, b, s.first, s.last);
+    const ThreadOperand a{{g.a, g.a_row, g.a_col, g.m, g.k}, a_map,      p.a_policy, g.a_batch,
+                          row_of(tile, work.place),          tile.batch, p.a_rows};
+    const ThreadOperand b{{g.b, g.b_col, g.b_row, g.n, g.k}, b_map,      p.b_policy, g.b_batch,
+                          column_of(tile, work.place),       tile.batch, p.b_rows};
+    produce_by_threads<kInput, kLoadA, kLoadB>(work.ring, at, a, b, s.first, s.last, p.stage_bytes);
   }
 }
 

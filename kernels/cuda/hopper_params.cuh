@@ -27,6 +27,10 @@ struct HopperParams {
   Divisor by_group;          // tiles of a whole group
   Divisor by_size, by_last_size;  // rows (or columns) of tiles in a group, and in the last one
   int last_group;                 // number of the group that may be smaller
+  // Rows of one copy of A and of B where K is contiguous, fewer than the tile's where there are
+  // fewer: rows outside of a matrix take twice as long as others. And what fills a stage.
+  int a_rows, b_rows;
+  unsigned stage_bytes;
 };
 
 }  // namespace gemwright_device

@@ -56,11 +56,11 @@ struct RingPosition {
 };
 
 /// One operand's share of a stage: Rows of the tile at `row`, K at `k`; Sharers CTAs each bring one
-/// part, `part` is ours.
+/// part, `part` is ours, `rows` those of a part where K is contiguous.
 template <int Rows, bool MajorRows, int Sharers>
 __device__ __forceinline__ void load_operand(char* to, const TensorMap* map, Barrier* barrier,
-                                             int row, int k, int z, int part, unsigned short mask,
-                                             unsigned long long policy) {
+                                             int row, int k, int z, int part, int rows,
+                                             unsigned short mask, unsigned long long policy) {
   const auto copy = [&](char* at, int x, int y) {
     if constexpr (Sharers > 1) {
       copy_in_multicast(at, map, barrier, x, y, z, policy, mask);
@@ -75,18 +75,24 @@ __device__ __forceinline__ void load_operand(char* to, const TensorMap* map, Bar
       copy(to + box * 8192 + part * kPart * 128, row + box * 64, k + part * kPart);
     }
   } else {
-    constexpr int kPart = Rows / Sharers;
-    copy(to + part * kPart * 128, k, row + part * kPart);
+    copy(to + part * rows * 128, k, row + part * rows);
   }
 }
 
-/// The producer thread's work for one tile: k-blocks [first, last).
+/// An operand as the producer thread copies it.
+struct BulkOperand {
+  const TensorMap* map;
+  unsigned long long policy;
+  int row, batch;  // of the tile
+  int rows;        // of one copy, where K is contiguous
+};
+
+/// The producer thread's work for one tile: k-blocks [first, last), of `stage_bytes` each.
 template <typename R>
 __device__ __forceinline__ void produce(const R& ring, RingPosition<R::kStages>& at,
-                                        const TensorMap* a_map, const TensorMap* b_map,
-                                        const ClusterPlace& place, int row, int column, int a_z,
-                                        int b_z, int first, int last, unsigned long long a_policy,
-                                        unsigned long long b_policy) {
+                                        const BulkOperand& a, const BulkOperand& b,
+                                        const ClusterPlace& place, int first, int last,
+                                        unsigned stage_bytes) {
   // Ranks go along M first. A goes to the CTAs of the same m, B to those of the same n.
   unsigned short a_mask = 0, b_mask = 0;
 #pragma unroll
@@ -98,12 +104,12 @@ __device__ __forceinline__ void produce(const R& ring, RingPosition<R::kStages>&
     Barrier* full = ring.full + at.stage;
     char* stage = ring.data + at.stage * R::kStageBytes;
     barrier_wait(ring.empty + at.stage, at.parity ^ 1);
-    barrier_arrive_expect(full, R::kStageBytes);
+    barrier_arrive_expect(full, stage_bytes);
     const int k = block * R::kTileK;
-    load_operand<R::kTileM, R::kAMajorM, R::kClusterN>(stage, a_map, full, row, k, a_z, place.n,
-                                                       a_mask, a_policy);
-    load_operand<R::kTileN, R::kBMajorN, R::kClusterM>(stage + R::kBytesA, b_map, full, column, k,
-                                                       b_z, place.m, b_mask, b_policy);
+    load_operand<R::kTileM, R::kAMajorM, R::kClusterN>(stage, a.map, full, a.row, k, a.batch,
+                                                       place.n, a.rows, a_mask, a.policy);
+    load_operand<R::kTileN, R::kBMajorN, R::kClusterM>(stage + R::kBytesA, b.map, full, b.row, k,
+                                                       b.batch, place.m, b.rows, b_mask, b.policy);
     at.next();
   }
 }

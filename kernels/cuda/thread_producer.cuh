@@ -25,6 +25,7 @@ struct ThreadOperand {
   unsigned long long policy;
   long long batch_stride;  // in elements
   int row, batch;
+  int rows;  // of one bulk copy
 };
 
 /// Fills an operand's part of a stage. It lies as pieces of up to 128 rows (K-major), or of 64 rows
@@ -85,8 +86,8 @@ class StageFiller<Type, MajorRows, kBulk, Rows, TileK> {
 template <int Type, int LoadA, int LoadB, typename R>
 __device__ __forceinline__ void produce_by_threads(const R& ring, RingPosition<R::kStages>& at,
                                                    const ThreadOperand& a, const ThreadOperand& b,
-                                                   int first, int last) {
-  constexpr int kBulkBytes = (LoadA == kBulk ? R::kBytesA : 0) + (LoadB == kBulk ? R::kBytesB : 0);
+                                                   int first, int last, unsigned stage_bytes) {
+  constexpr bool kCopies = LoadA == kBulk || LoadB == kBulk;
   StageFiller<Type, R::kAMajorM, LoadA, R::kTileM, R::kTileK> fill_a(a, first * R::kTileK);
   StageFiller<Type, R::kBMajorN, LoadB, R::kTileN, R::kTileK> fill_b(b, first * R::kTileK);
   const int count = last - first;
@@ -95,16 +96,18 @@ __device__ __forceinline__ void produce_by_threads(const R& ring, RingPosition<R
     Barrier* full = ring.full + at.stage;
     char* stage = ring.data + at.stage * R::kStageBytes;
     barrier_wait(ring.empty + at.stage, at.parity ^ 1);
-    if (kBulkBytes > 0 && threadIdx.x == 0) {
+    if (kCopies && threadIdx.x == 0) {
       const int k = (i == 0 ? last - 1 : first + i - 1) * R::kTileK;
-      barrier_arrive_expect(full, kBulkBytes);
+      barrier_arrive_expect(full, stage_bytes);
       if constexpr (LoadA == kBulk) {
         load_operand<R::kTileM, R::kAMajorM, 1>(stage, a.map, full, a.row, k,
-                                                a.batch_stride == 0 ? 0 : a.batch, 0, 0, a.policy);
+                                                a.batch_stride == 0 ? 0 : a.batch, 0, a.rows, 0,
+                                                a.policy);
       }
       if constexpr (LoadB == kBulk) {
         load_operand<R::kTileN, R::kBMajorN, 1>(stage + R::kBytesA, b.map, full, b.row, k,
-                                                b.batch_stride == 0 ? 0 : b.batch, 0, 0, b.policy);
+                                                b.batch_stride == 0 ? 0 : b.batch, 0, b.rows, 0,
+                                                b.policy);
       }
     }
     fill_a.fill(shared_address(stage), i == 0 ? count : 0);

@@ -63,8 +63,9 @@ double row_clocks(Ingest ingest, int element_bytes) {
   }
 }
 
-// Rows past the operand, of the average tile.
+// Rows past the operand, of the average tile; of a lone tile only those that are there are copied.
 double zero_rows(double size, double tile) {
+  if (size <= tile) return 0;
   const double tiles = std::max(1.0, divide_up(size, tile));
   return tile - size / tiles;
 }

@@ -103,5 +103,23 @@ TEST(CudaHopper, SettingsAreNamedAndFit) {
   }
 }
 
+// Few rows of A: the weight may be on either side, in tiles that share it out evenly.
+TEST(CudaHopper, ListsNarrowTilesForFewRows) {
+  const auto names = [](const Problem& problem) {
+    std::set<std::string> result;
+    const Problem p = canonical(problem).problem;
+    for (const Configuration& configuration : family().configurations(p, h200())) {
+      result.insert(family().configuration_name(configuration).substr(0, 13));
+    }
+    return result;
+  };
+  const auto few = names(Problem::linear(16, 2048, 2048, DataType::bf16));
+  EXPECT_TRUE(few.contains("hopper_64x32x")) << "16 rows of 64 are not padding";
+  EXPECT_TRUE(few.contains("hopper_64x24x"));
+  EXPECT_FALSE(few.contains("hopper_128x64"));
+  const auto many = names(Problem::linear(65, 2048, 2048, DataType::bf16));
+  EXPECT_FALSE(many.contains("hopper_64x24x"));
+}
+
 }  // namespace
 }  // namespace gemwright

@@ -133,6 +133,13 @@ TEST_F(Hopper, WarpsMultiplyTf32) {
   expect_warps_right(p, Fill::normal);
 }
 
+// Fewer rows than a tile has, brought by one CTA or by parts of them.
+TEST_F(Hopper, FewRows) {
+  for (const std::int64_t m : {3, 40}) {
+    expect_right(Problem::linear(m, 1160, 1096, DataType::bf16), Fill::special);
+  }
+}
+
 // What bulk copies cannot take, with tails along M, N and K, and several tiles for some CTAs.
 
 TEST_F(Hopper, OddPitchesAndPointers) {

@@ -21,16 +21,19 @@ struct Tile {
 // Narrow steps of N let some tile fill the last wave of any shape. Taking turns hides the epilogue,
 // up to 192 accumulators a thread: with more, ptxas spills.
 constexpr std::array kTiles = {
-    Tile{64, 32, false},   Tile{64, 48, false},   Tile{64, 64, false},   Tile{64, 80, false},
-    Tile{64, 96, false},   Tile{64, 112, false},  Tile{64, 128, false},  Tile{64, 192, false},
-    Tile{64, 256, false},  Tile{128, 64, false},  Tile{128, 96, false},  Tile{128, 128, false},
-    Tile{128, 192, false}, Tile{128, 208, false}, Tile{128, 224, false}, Tile{128, 256, false},
-    Tile{192, 128, false}, Tile{256, 96, false},  Tile{256, 112, false}, Tile{256, 128, false},
-    Tile{256, 160, false}, Tile{64, 96, true},    Tile{64, 128, true},   Tile{128, 64, true},
-    Tile{128, 80, true},   Tile{128, 96, true},   Tile{128, 112, true},  Tile{128, 128, true},
-    Tile{128, 144, true},  Tile{128, 160, true},  Tile{128, 176, true},  Tile{128, 192, true}};
+    Tile{64, 16, false},   Tile{64, 24, false},   Tile{64, 40, false},   Tile{64, 56, false},
+    Tile{64, 72, false},   Tile{64, 32, false},   Tile{64, 48, false},   Tile{64, 64, false},
+    Tile{64, 80, false},   Tile{64, 96, false},   Tile{64, 112, false},  Tile{64, 128, false},
+    Tile{64, 192, false},  Tile{64, 256, false},  Tile{128, 64, false},  Tile{128, 96, false},
+    Tile{128, 128, false}, Tile{128, 192, false}, Tile{128, 208, false}, Tile{128, 224, false},
+    Tile{128, 256, false}, Tile{192, 128, false}, Tile{256, 96, false},  Tile{256, 112, false},
+    Tile{256, 128, false}, Tile{256, 160, false}, Tile{64, 96, true},    Tile{64, 128, true},
+    Tile{128, 64, true},   Tile{128, 80, true},   Tile{128, 96, true},   Tile{128, 112, true},
+    Tile{128, 128, true},  Tile{128, 144, true},  Tile{128, 160, true},  Tile{128, 176, true},
+    Tile{128, 192, true}};
 
 constexpr std::int64_t kMostSwappedRows = 512;
+constexpr std::int64_t kFewRows = 64;
 
 // Larger ones leave SMs of a GPC idle.
 struct Cluster {
@@ -62,12 +65,32 @@ bool fits(const Setting& s, const View& view) {
   return s.split == 1 || (!s.ping_pong && s.columns_stored() % 16 == 0);
 }
 
-// Computed over wanted elements of D.
+// Narrow tiles are for few rows of A: they share out the rows of the weight evenly. Copies by
+// threads and chunks of C want multiples of 16.
+bool is_narrow(const Tile& tile) {
+  return tile.n < 32 || tile.n % 16 != 0;
+}
+
+bool takes_narrow(const Tile& tile, const Problem& problem, const View& view, bool swap) {
+  if (problem.m > kFewRows || view.threads_load() || problem.c) return false;
+  return !swap || (tile.n % 16 == 0 && problem.m <= tile.n);
+}
+
+// More columns of a swapped tile than there are rows of A, when fewer would do.
+bool is_too_wide(const Tile& tile, const Problem& problem) {
+  return problem.m <= kFewRows && tile.n >= 2 * std::max<std::int64_t>(problem.m, 16);
+}
+
+// Computed over wanted elements of D. What a lone tile has more of the few rows of A than there are
+// is neither loaded nor counted.
 double padding(const Setting& s, const Problem& p) {
-  const auto padded = [](std::int64_t size, int step) {
-    return static_cast<double>(tiles_of(size, step)) * step / static_cast<double>(size);
+  const auto padded = [](std::int64_t size, int tile, int cluster) {
+    const std::int64_t lone = std::min<std::int64_t>(tile, kFewRows);
+    const std::int64_t counted = std::max(size, lone);
+    return static_cast<double>(tiles_of(size, tile * cluster)) * tile * cluster /
+           static_cast<double>(counted);
   };
-  return padded(p.m, s.tile_m * s.cluster_m) * padded(p.n, s.tile_n * s.cluster_n);
+  return padded(p.m, s.tile_m, s.cluster_m) * padded(p.n, s.tile_n, s.cluster_n);
 }
 
 std::int64_t tiles(const Setting& s, const Problem& p) {
@@ -122,6 +145,8 @@ std::vector<Configuration> enumerate(const Problem& problem, const Device& devic
     const View view = view_of(problem, swap);
     const Problem& p = view.problem;
     for (const Tile& tile : kTiles) {
+      if (is_narrow(tile) && !takes_narrow(tile, problem, view, swap)) continue;
+      if (swap && is_too_wide(tile, problem)) continue;
       for (const Cluster& cluster : kClusters) {
         for (const int split : {1, 2, 4}) {
           Setting s{.tile_m = tile.m,

@@ -85,16 +85,16 @@ class HopperKernel final : public Kernel {
       mapped.a = mapped.b = aligned_below(mapped.d);
     }
     cuda::TensorMap a{}, b{}, d{};  // stay empty where the kernel does without
+    HopperParams params = parameters(view, mapped, workspace);
     if (view.load_a == Load::bulk) {
-      a = input(p, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride, setting_.tile_m,
-                setting_.cluster_n, mapped.a);
+      a = input(p, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride,
+                view.a_major_m ? 64 / setting_.cluster_n : params.a_rows, mapped.a);
     }
     if (view.load_b == Load::bulk) {
-      b = input(p, p.b, view.b_major_n, p.n, p.b.col_stride, p.b.row_stride, setting_.tile_n,
-                setting_.cluster_m, mapped.b);
+      b = input(p, p.b, view.b_major_n, p.n, p.b.col_stride, p.b.row_stride,
+                view.b_major_n ? 64 / setting_.cluster_m : params.b_rows, mapped.b);
     }
     if (view.store != Store::direct) d = output(view, mapped.d);
-    HopperParams params = parameters(view.problem, mapped, workspace);
     cuda::LaunchShape shape = shape_;
     shape.dependent = operands.early != Early::none;
     set_grid(params, shape, clusters_, setting_.split > 1);
@@ -105,17 +105,16 @@ class HopperKernel final : public Kernel {
   const BuildReport& report() const override { return report_; }
 
  private:
-  // Of A, or of B with its rows being the columns of the product.
+  // Of A, or of B with its rows being the columns of the product. `lines` of a copy: of K where it
+  // is M- or N-major, else of M or N.
   cuda::TensorMap input(const Problem& p, const Operand& x, bool major_rows, std::int64_t rows,
-                        std::int64_t row_stride, std::int64_t k_stride, int tile, int sharers,
+                        std::int64_t row_stride, std::int64_t k_stride, int lines,
                         const void* base) const {
     const bool tf32 = x.type == DataType::f32;
-    if (major_rows) {
-      return encode(x, {rows, p.k, k_stride, 64, 64 / sharers}, p.batch, device_.ordinal(), tf32,
-                    128, base);
-    }
-    return encode(x, {p.k, rows, row_stride, 128 / size_bytes(x.type), tile / sharers}, p.batch,
-                  device_.ordinal(), tf32, 128, base);
+    const cuda_layout::Plane plane =
+        major_rows ? cuda_layout::Plane{rows, p.k, k_stride, 64, lines}
+                   : cuda_layout::Plane{p.k, rows, row_stride, 128 / size_bytes(x.type), lines};
+    return encode(x, plane, p.batch, device_.ordinal(), tf32, 128, base);
   }
 
   cuda::TensorMap output(const View& view, void* base) const {
@@ -138,7 +137,8 @@ class HopperKernel final : public Kernel {
                         setting_.cluster() * (setting_.ping_pong ? 1 : setting_.consumers()));
   }
 
-  HopperParams parameters(const Problem& p, const Operands& operands, void* workspace) const {
+  HopperParams parameters(const View& view, const Operands& operands, void* workspace) const {
+    const Problem& p = view.problem;
     HopperParams params{};
     const auto [streamed, share] = stream(p);
     params.gemm = gemm_params(p, operands, streamed > 0 ? workspace : nullptr);
@@ -152,7 +152,31 @@ class HopperKernel final : public Kernel {
     params.b_policy = params.tiles_m <= 2 ? kEvictFirst : kEvictNormal;
     params.streamed = streamed;
     params.share = share;
+    params.a_rows = rows_of_copy(p.m, setting_.tile_m, setting_.cluster_n);
+    params.b_rows = rows_of_copy(p.n, setting_.tile_n, setting_.cluster_m);
+    params.stage_bytes = stage_bytes(view, params);
     return params;
+  }
+
+  // Of a tile of `tile` rows that `sharers` CTAs bring: the matrix may have fewer. Parts of several
+  // are whole swizzle atoms.
+  static int rows_of_copy(std::int64_t rows, int tile, int sharers) {
+    if (rows >= tile) return tile / sharers;
+    const std::int64_t each = std::max<std::int64_t>(1, tiles_of(rows, sharers));
+    return static_cast<int>(sharers == 1 ? each : tiles_of(each, 8) * 8);
+  }
+
+  // That bulk copies bring.
+  unsigned stage_bytes(const View& view, const HopperParams& params) const {
+    const Setting& s = setting_;
+    int lines = 0;
+    if (view.load_a == Load::bulk) {
+      lines += view.a_major_m ? s.tile_m : params.a_rows * s.cluster_n;
+    }
+    if (view.load_b == Load::bulk) {
+      lines += view.b_major_n ? s.tile_n : params.b_rows * s.cluster_m;
+    }
+    return static_cast<unsigned>(lines * 128);
   }
 
   const CudaFamily& family_;
