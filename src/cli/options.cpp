@@ -38,16 +38,6 @@ auto parsed(const std::filesystem::path& path, const Parse& parse) {
   }
 }
 
-// What `parse` makes of an option's text; the option is named in its errors.
-template <typename Parse>
-auto option(const char* name, const std::string& given, const Parse& parse) {
-  try {
-    return parse(given);
-  } catch (const InvalidArgument& error) {
-    throw error.within(name);
-  }
-}
-
 // A folder is made for a new store, but not a path of them: that would be a slip of the pen.
 void check_place(const char* argument, const std::filesystem::path& path) {
   namespace fs = std::filesystem;
@@ -118,6 +108,10 @@ void check_read(const ProblemOptions& options, const std::string& source) {
   read_by("--tp", options.tensor_parallel != 1, {"--config"});
   read_by("--fused", options.fused, {"--config"});
   read_by("--unfused", options.unfused, {"--config"});
+  if (!options.format.empty() && options.layout != "linear") {
+    throw InvalidArgument("--layout", options.layout + " with --format",
+                          "linear: packed weights have one layout, of W[N,K]");
+  }
 }
 
 std::string all_roles(const std::vector<lists::Entry>& entries) {
@@ -325,7 +319,11 @@ lists::Selection ProblemOptions::select() const {
   } else if (!list.empty()) {
     all = parsed(list, [&](const std::string& text) { return lists::from_table(text, options); });
   } else if (!key.empty()) {
-    all = {{"", "", option("--problem", key, parse_problem), 0}};
+    try {
+      all = {{"", "", parse_problem(key), 0}};
+    } catch (const InvalidArgument& error) {
+      throw error.within("--problem");  // which of its fields it is
+    }
     all[0].problem.check();
   } else {
     for (const auto rows : options.m) {
@@ -334,7 +332,8 @@ lists::Selection ProblemOptions::select() const {
   }
   for (auto& entry : all) entry.problem.allow_tf32 = entry.problem.allow_tf32 || tf32;
   if (!format.empty()) {
-    for (auto& entry : all) make_low_bit(entry.problem, parse_weight_format(format));
+    const WeightFormat weight = option("--format", format, parse_weight_format);
+    for (auto& entry : all) make_low_bit(entry.problem, weight);
   }
   if (only.empty()) return selection;
 

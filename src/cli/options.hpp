@@ -1,6 +1,7 @@
 // Options that several commands share.
 #pragma once
 
+#include "checkpoint/named.hpp"
 #include "cli/command.hpp"
 #include "lists/entry.hpp"
 #include <gemwright/device.hpp>
@@ -16,6 +17,16 @@ namespace gemwright::cli {
 /// Checks of numbers that are 0 or more, or above 0; their errors name no bound of the type.
 CLI::Validator not_negative();
 CLI::Validator positive();
+
+/// What `parse` makes of an option's text; its errors name the option.
+template <typename Parse>
+auto option(const char* name, const std::string& given, const Parse& parse) {
+  try {
+    return parse(given);
+  } catch (const InvalidArgument& error) {
+    throw checkpoint::named(name, error);
+  }
+}
 
 /// --device and --json.
 struct OutputOptions {

@@ -106,6 +106,15 @@ std::optional<std::int32_t> take_number(std::string_view& text) {
   return value;
 }
 
+// One word is meant as a preset: which part of a key it is would be a guess.
+[[noreturn]] void refuse_word(std::string_view word) {
+  std::string allowed;
+  for (const auto& [name, preset] : kPresets) allowed += std::string(name) + ", ";
+  allowed.resize(allowed.size() - 2);
+  throw InvalidArgument("format", word.empty() ? "nothing" : std::string(word),
+                        allowed + " or CODES:GROUP:SCALE");
+}
+
 void parse_codes(WeightFormat& format, std::string_view text) {
   for (const auto& [name, codes] : kFixed) {
     if (text != name) continue;
@@ -176,6 +185,7 @@ WeightFormat parse_weight_format(std::string_view text) {
   for (const auto& [name, preset] : kPresets) {
     if (text == name) return parse_weight_format(preset);
   }
+  if (text.find(':') == std::string_view::npos) refuse_word(text);
   const std::string_view whole = text;
   WeightFormat format;
   parse_codes(format, take(text, ':'));

@@ -114,6 +114,17 @@ TEST_F(Command, AnOptionThatTheSourceDoesNotReadIsRefused) {
   }
   EXPECT_EQ(run({"tune", "--unfused", "--n", "8", "--k", "8"}), kUsage);
   EXPECT_TRUE(failed_with("--unfused: given with --n and --k; allowed: with --config")) << err_;
+  const std::vector<std::string> low_bit = {"candidates", "--device", "cpu",      "--n", "64",
+                                            "--k",        "64",       "--format", "nf4"};
+  EXPECT_EQ(run(low_bit), kDone) << err_;
+  auto other_layout = low_bit;
+  other_layout.insert(other_layout.end(), {"--layout", "mm"});
+  EXPECT_EQ(run(other_layout), kUsage);
+  EXPECT_TRUE(failed_with(": --layout: given mm with --format; allowed: linear")) << err_;
+  auto no_format = low_bit;
+  no_format.back() = "nf9";
+  EXPECT_EQ(run(no_format), kUsage);
+  EXPECT_TRUE(failed_with(": --format: given nf9; allowed: nf4, ")) << err_;
 }
 
 TEST_F(Command, ErrorsNameTheFile) {

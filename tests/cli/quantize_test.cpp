@@ -62,7 +62,7 @@ TEST_F(Quantize, WrongUsageIsSaidInOneLine) {
   const std::string out = folder_ / "out.safetensors";
   EXPECT_EQ(run({"quantize", in_}), kUsage);
   EXPECT_EQ(run({"quantize", in_, "-o", out, "--format", "nf5"}), kUsage);
-  EXPECT_TRUE(failed_with("format."));
+  EXPECT_TRUE(failed_with("format: given nf5"));
   EXPECT_EQ(run({"quantize", in_, "-o", out, "--group", "48"}), kUsage);
   EXPECT_TRUE(failed_with("format.group"));
   EXPECT_EQ(run({"quantize", folder_ / "none", "-o", out}), kUsage);

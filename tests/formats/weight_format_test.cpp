@@ -39,8 +39,9 @@ void expect_refused(const std::string& text, const std::string& argument) {
 }
 
 TEST(WeightFormat, RefusesWithTheFieldsName) {
-  expect_refused("", "format.codes");
-  expect_refused("nf", "format.codes");
+  expect_refused("", "format");
+  expect_refused("nf9", "format");
+  expect_refused("nf:g64:bf16", "format.codes");
   expect_refused("int4y:g64:bf16", "format.codes");
   expect_refused("nf8:g64:bf16", "format.bits");
   expect_refused("int5:g64:bf16", "format.bits");
