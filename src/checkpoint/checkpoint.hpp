@@ -50,6 +50,8 @@ struct Job {
   std::function<std::string(const files::SafetensorsWriter&, const files::Tensor&)> run;
   /// Bytes that are read, for progress.
   std::uint64_t cost = 0;
+  /// The report where an earlier run has made the whole file.
+  std::string made_before = {};
 };
 
 /// The same bytes under the same name.
@@ -61,18 +63,22 @@ struct ConvertOptions {
   std::map<std::string, std::string> metadata = {};
   std::function<void(double part_done, const std::string& tensor)> progress = {};
   std::function<bool()> cancelled = {};
-  /// Files that are there, and that no run of the same stamp made, are replaced instead of refused.
+  /// Files that are there are made anew: else those that a run of the same stamp made are done, and
+  /// others refused.
   bool overwrite = false;
+  /// Told of each small file that was copied beside the shards.
+  std::function<void(const std::string& file)> copied = {};
 };
 
 /// A report line of every tensor: its name and what its job said.
 using Reports = std::vector<std::pair<std::string, std::string>>;
 
 /// Writes for each shard a file of the same name, made of the jobs that `plan` gives for it: into
-/// the folder `out` (with an index where there are several, and copies of the small files beside
-/// the shards), or to the file `out` where the input is one. Whole files appear in one step; run
-/// again, it skips what is done. Throws InvalidArgument for a file that would be lost. Stops
-/// between tensors when cancelled, and throws Cancelled.
+/// the folder `out` (with an index where there are several, and copies of the configuration and
+/// tokenizer beside the shards), or to the file `out` where the input is one. Whole files appear in
+/// one step; run again, it skips what is done. Throws InvalidArgument (of "out") for a file that
+/// would be lost and for a folder where a file is wanted or the reverse; a job's own leaves nothing
+/// unfinished behind. Stops between tensors when cancelled, and throws Cancelled.
 Reports convert(const Checkpoint& in, const std::filesystem::path& out,
                 const std::function<std::vector<Job>(const Checkpoint::Shard&)>& plan,
                 const ConvertOptions& options);

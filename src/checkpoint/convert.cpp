@@ -2,6 +2,7 @@
 #include "files/files.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kLargestCompanion = std::uintmax_t{256} << 20;
+constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr const char* kStampName = "gemwright.made_from";
 
 // A shard that changes is another input.
@@ -50,11 +52,24 @@ class Converter {
 
   void write(const Checkpoint::Shard& shard, const fs::path& out, const std::vector<Job>& jobs) {
     const std::string stamp = stamp_of(shard, options_.stamp);
-    if (made_before(out, stamp)) {
-      for (const Job& job : jobs) report(job, "");
+    if (!options_.overwrite && made_before(out, stamp)) {
+      for (const Job& job : jobs) report(job, job.made_before);
       return;
     }
     files::SafetensorsWriter writer(out, header_of(shard, jobs, options_.metadata, stamp), stamp);
+    try {
+      make(writer, jobs, out);
+    } catch (const InvalidArgument&) {
+      writer.discard();  // no later run of these inputs could go on
+      throw;
+    }
+    writer.commit();
+  }
+
+  const Reports& reports() const { return reports_; }
+
+ private:
+  void make(files::SafetensorsWriter& writer, const std::vector<Job>& jobs, const fs::path& out) {
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const files::Tensor& tensor = writer.header().tensors[i];
       if (const auto note = writer.done(tensor)) {
@@ -68,12 +83,8 @@ class Converter {
       writer.finish(tensor, note);
       report(jobs[i], note);
     }
-    writer.commit();
   }
 
-  const Reports& reports() const { return reports_; }
-
- private:
   void report(const Job& job, const std::string& note) {
     done_ += job.cost;
     reports_.emplace_back(job.out.name, note);
@@ -89,16 +100,53 @@ class Converter {
   Reports reports_;
 };
 
-// Configuration, tokenizer and the like go along.
-void copy_companions(const fs::path& from, const fs::path& to, bool overwrite) {
-  const auto mode =
-      overwrite ? fs::copy_options::overwrite_existing : fs::copy_options::skip_existing;
-  for (const auto& entry : fs::directory_iterator(from)) {
-    const std::string name = entry.path().filename().string();
-    const bool weights = name.ends_with(".safetensors") || name.ends_with(".index.json") ||
-                         name.ends_with(".partial") || name.ends_with(".journal");
-    if (weights || !entry.is_regular_file() || entry.file_size() > kLargestCompanion) continue;
-    fs::copy_file(entry.path(), to / name, mode);
+// Whether a file beside the weights is a part of the model: configuration, tokenizer, templates.
+bool goes_along(const fs::directory_entry& entry) {
+  constexpr std::array<std::string_view, 5> kKinds{".json", ".model", ".txt", ".jinja",
+                                                   ".tiktoken"};
+  const std::string name = entry.path().filename().string();
+  if (name.starts_with(".") || name.ends_with(".index.json")) return false;
+  return std::ranges::count(kKinds, entry.path().extension().string()) > 0 &&
+         entry.is_regular_file() && entry.file_size() <= kLargestCompanion;
+}
+
+// In the order of their names.
+std::vector<fs::path> companions_of(const fs::path& folder) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder)) {
+    if (goes_along(entry)) found.push_back(entry.path());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+[[noreturn]] void refuse(const fs::path& there) {
+  throw InvalidArgument("out", there.string() + ", which is there and of another making",
+                        "a new place, or --force to replace it");
+}
+
+void check_companions(const std::vector<fs::path>& companions, const fs::path& folder) {
+  for (const fs::path& from : companions) {
+    const fs::path to = folder / from.filename();
+    if (fs::exists(to) && files::read(from) != files::read(to)) refuse(to);
+  }
+}
+
+void copy_companions(const std::vector<fs::path>& companions, const fs::path& folder,
+                     const ConvertOptions& options) {
+  for (const fs::path& from : companions) {
+    fs::copy_file(from, folder / from.filename(), fs::copy_options::overwrite_existing);
+    if (options.copied) options.copied(from.filename().string());
+  }
+}
+
+// A file becomes a file, all else a folder.
+void check_kind(const fs::path& out, bool to_file) {
+  if (to_file && fs::is_directory(out)) {
+    throw InvalidArgument("out", out.string() + ", a folder", "a file, as the input is one");
+  }
+  if (!to_file && fs::exists(out) && !fs::is_directory(out)) {
+    throw InvalidArgument("out", out.string() + ", a file", "a folder, as the input is one");
   }
 }
 
@@ -114,7 +162,7 @@ void write_index(const fs::path& folder,
     }
   }
   index["metadata"]["total_size"] = bytes;
-  files::write_atomically(folder / "model.safetensors.index.json", index.dump(2) + "\n");
+  files::write_atomically(folder / kIndexName, index.dump(2) + "\n");
 }
 
 }  // namespace
@@ -122,32 +170,41 @@ void write_index(const fs::path& folder,
 Reports convert(const Checkpoint& in, const fs::path& out,
                 const std::function<std::vector<Job>(const Checkpoint::Shard&)>& plan,
                 const ConvertOptions& options) {
-  const bool to_file = !fs::is_directory(in.path()) && in.path().extension() == ".safetensors" &&
-                       !fs::is_directory(out);
+  const bool to_file = !fs::is_directory(in.path()) && in.path().extension() == ".safetensors";
+  check_kind(out, to_file);
   std::vector<std::pair<fs::path, std::vector<Job>>> all;
   std::uint64_t total = 0;
+  bool made = false;
   for (const Checkpoint::Shard& shard : in.shards()) {
     const fs::path path = to_file ? out : out / shard.path.filename();
     if (fs::exists(path) && fs::equivalent(path, shard.path)) {
       throw InvalidArgument("out", path.string(), "another place than the input");
     }
-    if (!options.overwrite && fs::exists(path) &&
-        !made_before(path, stamp_of(shard, options.stamp))) {
-      throw InvalidArgument("out", path.string() + ", which is there and of another making",
-                            "a new file, or --force to replace it");
+    if (!options.overwrite && fs::exists(path)) {
+      if (!made_before(path, stamp_of(shard, options.stamp))) refuse(path);
+      made = true;
     }
     all.emplace_back(path, plan(shard));
     for (const Job& job : all.back().second) total += job.cost;
   }
-  if (!to_file) fs::create_directories(out);
+  std::vector<fs::path> companions;
+  if (!to_file) {
+    companions = companions_of(fs::is_directory(in.path()) ? in.path() : in.path().parent_path());
+    const bool with_index = all.size() > 1;
+    // An index is written last: one that is there is ours only if shards are.
+    if (!options.overwrite && !made && with_index && fs::exists(out / kIndexName)) {
+      refuse(out / kIndexName);
+    }
+    if (!options.overwrite) check_companions(companions, out);
+    fs::create_directories(out);
+  }
   Converter converter(options, total);
   for (std::size_t i = 0; i < all.size(); ++i) {
     converter.write(in.shards()[i], all[i].first, all[i].second);
   }
   if (!to_file) {
     if (all.size() > 1) write_index(out, all);
-    const fs::path folder = fs::is_directory(in.path()) ? in.path() : in.path().parent_path();
-    copy_companions(folder.empty() ? "." : folder, out, options.overwrite);
+    copy_companions(companions, out, options);
   }
   return converter.reports();
 }

@@ -1,6 +1,9 @@
 #include "checkpoint/quantise.hpp"
 
+#include "checkpoint/named.hpp"
+#include "checkpoint/translate.hpp"
 #include "formats/error_sums.hpp"
+#include "formats/packed_header.hpp"
 #include "formats/quantise/quantiser.hpp"
 #include "formats/slices.hpp"
 #include "lists/safetensors.hpp"
@@ -30,7 +33,7 @@ std::vector<float> moments_of(const QuantisePlan& plan, const files::Tensor& wei
   const files::Tensor& tensor = *place->tensor;
   if (tensor.elements() != weight.shape[1] ||
       !(tensor.type == "F32" || tensor.type == "F16" || tensor.type == "BF16")) {
-    throw InvalidArgument("second moments of " + weight.name,
+    throw InvalidArgument(plan.moments->path().string() + ": " + weight.name,
                           std::to_string(tensor.elements()) + " elements of " + tensor.type,
                           std::to_string(weight.shape[1]) + " of F32, F16 or BF16");
   }
@@ -45,8 +48,22 @@ std::vector<float> moments_of(const QuantisePlan& plan, const files::Tensor& wei
   return moments;
 }
 
-std::string quantise_tensor(const Place& place, const QuantisePlan& plan,
-                            const files::SafetensorsWriter& writer, const files::Tensor& out) {
+// Those of the quantiser speak of its arguments: the user knows files and their tensors.
+InvalidArgument of_tensor(const InvalidArgument& error, const files::Tensor& tensor,
+                          const std::filesystem::path& file, const QuantisePlan& plan) {
+  const auto in = [&](const std::filesystem::path& path) {
+    return path.string() + ": " + tensor.name;
+  };
+  if (error.argument() == "w") return named(in(file), error);
+  if (error.argument() == "second_moments" && plan.moments != nullptr) {
+    return named(in(plan.moments->path()), error);
+  }
+  return error.within(in(file));
+}
+
+std::string quantise_tensor(const Place& place, const std::filesystem::path& file,
+                            const QuantisePlan& plan, const files::SafetensorsWriter& writer,
+                            const files::Tensor& out) {
   const files::Tensor& tensor = *place.tensor;
   const std::int64_t n = tensor.shape[0];
   const std::int64_t k = tensor.shape[1];
@@ -67,13 +84,37 @@ std::string quantise_tensor(const Place& place, const QuantisePlan& plan,
       }
     }
     const WeightError error = sums.result();
-    return text_of({n, k, error.relative, error.snr_db});
+    return text_of({Made::now, key(plan.format), n, k, error.relative, error.snr_db});
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument(tensor.name, error.what(), "a weight that can be quantised");
+    throw of_tensor(error, tensor, file, plan);
   }
 }
 
+// A weight that is packed in the input; its codes are not coded again.
+Job copy_of_packed(const Place& place) {
+  const formats::PackedHeader header = packed_header(place);
+  Job job = copy_of(place);
+  try {
+    job.made_before =
+        text_of({Made::copied, key(formats::format_of(header)), header.n, header.k, 0, 0});
+  } catch (const InvalidArgument& error) {
+    throw error.within(place.tensor->name);
+  }
+  job.run = [copy = job.run, note = job.made_before](const files::SafetensorsWriter& writer,
+                                                     const files::Tensor& out) {
+    copy(writer, out);
+    return note;
+  };
+  return job;
+}
+
 }  // namespace
+
+bool is_quantised(const files::Tensor& tensor, const QuantisePlan& plan) {
+  const bool kept = std::ranges::any_of(
+      plan.keep, [&](const auto& pattern) { return matches(tensor.name, pattern); });
+  return !kept && lists::is_linear_weight(tensor);
+}
 
 files::Tensor packed_tensor(const std::string& weight, std::size_t bytes) {
   files::Tensor tensor;
@@ -111,22 +152,23 @@ std::vector<Job> quantise_jobs(const Checkpoint::Shard& shard, const QuantisePla
   std::vector<Job> jobs;
   for (const files::Tensor& tensor : shard.file.header().tensors) {
     const Place place{&shard.file, &tensor};
-    const bool kept = std::any_of(plan.keep.begin(), plan.keep.end(), [&](const auto& pattern) {
-      return matches(tensor.name, pattern);
-    });
-    if (kept || !lists::is_linear_weight(tensor)) {
-      jobs.push_back(copy_of(place));
+    if (!is_quantised(tensor, plan)) {
+      const bool packed = tensor.name.ends_with(kPackedSuffix);
+      jobs.push_back(packed ? copy_of_packed(place) : copy_of(place));
       continue;
     }
     const std::size_t bytes = packed_weights_bytes(plan.format, tensor.shape[0], tensor.shape[1]);
-    jobs.push_back(
-        {.out = {.name = tensor.name + std::string(kPackedSuffix),
-                 .type = "U8",
-                 .shape = {static_cast<std::int64_t>(bytes)}},
-         .run = [place, plan](
-                    const files::SafetensorsWriter& writer,
-                    const files::Tensor& out) { return quantise_tensor(place, plan, writer, out); },
-         .cost = 4 * (tensor.end - tensor.begin)});
+    jobs.push_back({.out = {.name = tensor.name + std::string(kPackedSuffix),
+                            .type = "U8",
+                            .shape = {static_cast<std::int64_t>(bytes)}},
+                    .run =
+                        [place, plan, file = shard.path](const files::SafetensorsWriter& writer,
+                                                         const files::Tensor& out) {
+                          return quantise_tensor(place, file, plan, writer, out);
+                        },
+                    .cost = 4 * (tensor.end - tensor.begin),
+                    .made_before = text_of({Made::earlier, key(plan.format), tensor.shape[0],
+                                            tensor.shape[1], 0, 0})});
   }
   // Packed weights first: their sizes are multiples of 256, so that each lies aligned in the file.
   std::stable_partition(jobs.begin(), jobs.end(),
@@ -135,15 +177,21 @@ std::vector<Job> quantise_jobs(const Checkpoint::Shard& shard, const QuantisePla
 }
 
 std::string text_of(const QuantiseReport& report) {
-  return fmt::format("{} {} {:.6g} {:.6g}", report.n, report.k, report.relative, report.snr_db);
+  return fmt::format("{} {} {} {} {:.6g} {:.6g}", static_cast<int>(report.made), report.format,
+                     report.n, report.k, report.relative, report.snr_db);
 }
 
 std::optional<QuantiseReport> parse_report(const std::string& line) {
   QuantiseReport report;
+  int made = 0;
   std::istringstream in(line);
   std::string relative;
   std::string snr;
-  if (!(in >> report.n >> report.k >> relative >> snr)) return std::nullopt;
+  if (!(in >> made >> report.format >> report.n >> report.k >> relative >> snr)) {
+    return std::nullopt;
+  }
+  if (made < 0 || made > static_cast<int>(Made::copied)) return std::nullopt;
+  report.made = static_cast<Made>(made);
   report.relative = std::strtod(relative.c_str(), nullptr);  // also "inf"
   report.snr_db = std::strtod(snr.c_str(), nullptr);
   return report;

@@ -76,7 +76,7 @@ formats::PackedHeader packed_header(const Place& place) {
   try {
     return formats::read_header(place.data().data(), place.data().size());
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument(place.tensor->name, error.what(), "a packed weight");
+    throw error.within(place.tensor->name);
   }
 }
 
@@ -84,7 +84,7 @@ CodedWeight unpack(const Place& place) {
   try {
     return unpack_weights(place.data().data(), place.data().size());
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument(place.tensor->name, error.what(), "a packed weight");
+    throw error.within(place.tensor->name);
   }
 }
 

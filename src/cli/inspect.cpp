@@ -46,7 +46,7 @@ Line line_of(const checkpoint::Place& place) {
                             std::to_string(wanted) + ", as its header says");
     }
   } catch (const InvalidArgument& error) {
-    throw InvalidArgument(tensor.name, error.what(), "a packed weight");
+    throw error.within(tensor.name);
   }
   return line;
 }

@@ -1,13 +1,15 @@
+#include "checkpoint/named.hpp"
 #include "checkpoint/quantise.hpp"
 #include "cli/command.hpp"
+#include "cli/conversion.hpp"
 #include "cli/json.hpp"
 #include "cli/options.hpp"
-#include "cli/progress.hpp"
 #include "cli/text.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -17,106 +19,147 @@
 namespace gemwright::cli {
 namespace {
 
-struct Options {
-  std::filesystem::path in;
-  std::filesystem::path out;
+struct Options : ConversionOptions {
   std::string format = "nf4";
   int group = 0;
   std::string scale;
   std::vector<std::string> keep;
   std::filesystem::path moments;
-  bool force = false;
   bool json = false;
 };
 
 // --group and --scale change the format that --format names.
 WeightFormat format_of(const Options& options) {
-  WeightFormat format = parse_weight_format(options.format);
+  WeightFormat format = option("--format", options.format, parse_weight_format);
   if (options.group > 0) {
     if (format.grouping != Grouping::flat) format.grouping = Grouping::along_k;
     format.group = options.group;
+    try {
+      format.check();
+    } catch (const InvalidArgument& error) {
+      throw checkpoint::named("--group", error);
+    }
   }
   if (!options.scale.empty()) {
     const std::string text = key(format);
     const std::size_t at = text.find(':', text.find(':') + 1);
-    format = parse_weight_format(text.substr(0, at + 1) + options.scale);
+    format = option("--scale", options.scale, [&](const std::string& scale) {
+      return parse_weight_format(text.substr(0, at + 1) + scale);
+    });
   }
-  format.check();
   return format;
 }
 
-void print(std::ostream& out, const checkpoint::Reports& reports, const WeightFormat& format) {
-  Table table({"weight", "N", "K", "relative error", "SNR"});
-  std::size_t before = 0;
-  std::size_t copied = 0;
-  for (const auto& [name, note] : reports) {
-    const bool packed = name.ends_with(checkpoint::kPackedSuffix);
-    const auto report = checkpoint::parse_report(note);
-    before += packed && !report ? 1 : 0;
-    copied += packed ? 0 : 1;
-    if (!report) continue;
-    table.add({name.substr(0, name.size() - checkpoint::kPackedSuffix.size()),
-               std::to_string(report->n), std::to_string(report->k),
-               fmt::format("{:.4f}", report->relative), fmt::format("{:.1f} dB", report->snr_db)});
+// A pattern that no tensor matches is a slip: what it should keep would be packed.
+void check_keep(const checkpoint::Checkpoint& in, const std::vector<std::string>& keep) {
+  const auto matched = [&](const std::string& pattern) {
+    return std::ranges::any_of(in.shards(), [&](const auto& shard) {
+      return std::ranges::any_of(shard.file.header().tensors, [&](const files::Tensor& tensor) {
+        return checkpoint::matches(tensor.name, pattern);
+      });
+    });
+  };
+  for (const std::string& pattern : keep) {
+    if (matched(pattern)) continue;
+    throw InvalidArgument("--keep", pattern,
+                          "the name of a tensor, or a pattern of one; inspect lists them");
   }
-  table.print(out);
-  out << fmt::format("\n{} weights as {}, {} other tensors as they were\n", reports.size() - copied,
-                     key(format), copied);
-  if (before > 0) out << fmt::format("{} of them were made by an earlier run\n", before);
 }
 
-Json json_of(const checkpoint::Reports& reports, const WeightFormat& format) {
+bool quantises_any(const checkpoint::Checkpoint& in, const checkpoint::QuantisePlan& plan) {
+  return std::ranges::any_of(in.shards(), [&](const auto& shard) {
+    return std::ranges::any_of(shard.file.header().tensors, [&](const files::Tensor& tensor) {
+      return is_quantised(tensor, plan);
+    });
+  });
+}
+
+std::string weight_name(const std::string& tensor) {
+  return tensor.substr(0, tensor.size() - checkpoint::kPackedSuffix.size());
+}
+
+void print(std::ostream& out, const Conversion& conversion, const WeightFormat& format) {
+  using checkpoint::Made;
+  Table table({"weight", "N", "K", "relative error", "SNR"});
+  std::size_t packed = 0;
+  std::size_t earlier = 0;
+  std::size_t others = 0;
+  std::map<std::string, std::size_t> copied;  // by their format
+  for (const auto& [name, note] : conversion.reports) {
+    const auto report = checkpoint::parse_report(note);
+    if (!report) {
+      ++others;
+      continue;
+    }
+    const bool now = report->made == Made::now;
+    if (report->made == Made::copied) ++copied[report->format];
+    if (report->made != Made::copied) ++packed;
+    if (report->made == Made::earlier) ++earlier;
+    table.add({weight_name(name), std::to_string(report->n), std::to_string(report->k),
+               now ? fmt::format("{:.4f}", report->relative) : "-",
+               now ? fmt::format("{:.1f} dB", report->snr_db) : "-"});
+  }
+  if (packed + copied.size() > 0) {
+    table.print(out);
+    out << '\n';
+  }
+  out << fmt::format("{} as {}, {} as {}\n", count_text(packed, "weight"), key(format),
+                     count_text(others, "other tensor"), others == 1 ? "it was" : "they were");
+  if (earlier > 0) out << fmt::format("{} made by an earlier run\n", count_text(earlier, "weight"));
+  for (const auto& [had, count] : copied) {
+    out << fmt::format("{} packed already, as {}: copied\n", count_text(count, "weight"), had);
+  }
+  print_copied(out, conversion);
+}
+
+Json json_of(const Conversion& conversion, const WeightFormat& format) {
+  constexpr std::array<const char*, 3> kMade{"now", "earlier", "copied"};
   Json json;
   json["format"] = key(format);
   json["weights"] = Json::array();
-  for (const auto& [name, note] : reports) {
+  for (const auto& [name, note] : conversion.reports) {
     const auto report = checkpoint::parse_report(note);
     if (!report) continue;
-    json["weights"].push_back({{"name", name},
-                               {"n", report->n},
-                               {"k", report->k},
-                               {"relative_error", report->relative},
-                               {"snr_db", report->snr_db}});
+    Json weight = {{"name", name},
+                   {"n", report->n},
+                   {"k", report->k},
+                   {"format", report->format},
+                   {"made", kMade.at(static_cast<std::size_t>(report->made))}};
+    if (report->made == checkpoint::Made::now) {
+      weight["relative_error"] = report->relative;
+      weight["snr_db"] = report->snr_db;
+    }
+    json["weights"].push_back(std::move(weight));
   }
+  json["copied"] = conversion.copied;
   return json;
 }
 
 int run_quantize(Context& context, const Options& options) {
   const WeightFormat format = format_of(options);
   const checkpoint::Checkpoint in(options.in);
+  check_keep(in, options.keep);
   std::optional<checkpoint::Checkpoint> moments;
   if (!options.moments.empty()) moments.emplace(options.moments);
-  context.keep_on_interrupt();
   const checkpoint::QuantisePlan plan{format, options.keep, moments ? &*moments : nullptr};
 
-  ProgressLine line(context);
-  checkpoint::ConvertOptions convert;
-  convert.stamp = key(format);
-  convert.overwrite = options.force;
-  for (const std::string& pattern : options.keep) convert.stamp += " keep " + pattern;
+  checkpoint::ConvertOptions how;
+  how.stamp = key(format);
+  for (const std::string& pattern : options.keep) how.stamp += " keep " + pattern;
   if (moments) {
     const auto changed = std::filesystem::last_write_time(options.moments).time_since_epoch();
-    convert.stamp += fmt::format(" moments {} {}", options.moments.string(), changed.count());
+    how.stamp += fmt::format(" moments {} {}", options.moments.string(), changed.count());
   }
-  convert.metadata["gemwright.format"] = key(format);
-  convert.cancelled = [&context] { return context.interrupted.load(); };
-  convert.progress = [&line](double part, const std::string& tensor) {
-    line.show(fmt::format("{:3.0f} %  {}", 100 * part, tensor));
-  };
-  try {
-    const auto reports = checkpoint::convert(
-        in, options.out, [&plan](const auto& shard) { return quantise_jobs(shard, plan); },
-        convert);
-    if (options.json) {
-      context.out << document(json_of(reports, format));
-    } else {
-      print(context.out, reports, format);
-    }
-  } catch (const checkpoint::Cancelled& cancelled) {
-    context.err << "gemwright: " << cancelled.what() << '\n';
-    return kInterrupted;
-  }
-  return kDone;
+  if (quantises_any(in, plan)) how.metadata["gemwright.format"] = key(format);
+  return convert(
+      context, in, options, how, [&plan](const auto& shard) { return quantise_jobs(shard, plan); },
+      [&](const Conversion& conversion) {
+        if (options.json) {
+          context.out << document(json_of(conversion, format));
+        } else {
+          print(context.out, conversion, format);
+        }
+      });
 }
 
 }  // namespace
@@ -133,12 +176,7 @@ Examples:
   gemwright quantize model.safetensors -o small.safetensors --format int4 --keep 'lm_head*'
   gemwright quantize model.safetensors -o fp4.safetensors --format nvfp4 --json)");
   const auto options = std::make_shared<Options>();
-  command->add_option("in", options->in, "a .safetensors file, its index, or a folder")
-      ->required()
-      ->type_name("IN");
-  command->add_option("-o,--out", options->out, "a file for a file, else a folder")
-      ->required()
-      ->type_name("OUT");
+  options->add_to(*command);
   command->add_option("--format", options->format, "a preset (nf4, int4, mxfp4, ...) or a format")
       ->capture_default_str();
   command->add_option("--group", options->group, "weights along K that share a scale")
@@ -150,7 +188,6 @@ Examples:
       ->add_option("--moments", options->moments,
                    "safetensors with E[a^2] of each column under each weight's name")
       ->type_name("FILE");
-  command->add_flag("--force", options->force, "replace an output that is there");
   command->add_flag("--json", options->json, "JSON instead of text");
   command->callback([&context, options] {
     context.action = [&context, options] { return run_quantize(context, *options); };

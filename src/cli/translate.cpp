@@ -2,8 +2,8 @@
 #include "checkpoint/translate.hpp"
 
 #include "cli/command.hpp"
+#include "cli/conversion.hpp"
 #include "cli/options.hpp"
-#include "cli/progress.hpp"
 #include <gemwright/errors.hpp>
 
 #include <memory>
@@ -14,47 +14,21 @@
 namespace gemwright::cli {
 namespace {
 
-struct Options {
-  std::filesystem::path in;
-  std::filesystem::path out;
+struct Options : ConversionOptions {
   std::string type = "bf16";
   int bits = 0;
   int group = 0;
   int flute_tile = 0;
-  bool force = false;
-
-  void add_paths(CLI::App& app) {
-    app.add_option("in", in, "a .safetensors file, its index, or a folder")
-        ->required()
-        ->type_name("IN");
-    app.add_option("-o,--out", out, "a file for a file, else a folder")
-        ->required()
-        ->type_name("OUT");
-    app.add_flag("--force", force, "replace an output that is there");
-  }
 };
 
-using Plan = std::function<std::vector<checkpoint::Job>(const checkpoint::Checkpoint::Shard&)>;
-
-int convert(Context& context, const checkpoint::Checkpoint& in, const Options& options,
-            const std::string& stamp, const Plan& plan, const char* done) {
-  context.keep_on_interrupt();
-  ProgressLine line(context);
-  checkpoint::ConvertOptions convert;
-  convert.stamp = stamp;
-  convert.overwrite = options.force;
-  convert.cancelled = [&context] { return context.interrupted.load(); };
-  convert.progress = [&line](double part, const std::string& tensor) {
-    line.show(fmt::format("{:3.0f} %  {}", 100 * part, tensor));
-  };
-  try {
-    const auto reports = checkpoint::convert(in, options.out, plan, convert);
-    context.out << fmt::format("{} tensors {} {}\n", reports.size(), done, options.out.string());
-  } catch (const checkpoint::Cancelled& cancelled) {
-    context.err << "gemwright: " << cancelled.what() << '\n';
-    return kInterrupted;
-  }
-  return kDone;
+// `done`: what has become of the tensors.
+int translate(Context& context, const checkpoint::Checkpoint& in, const Options& options,
+              const std::string& stamp, const ShardPlan& plan, const char* done) {
+  return convert(context, in, options, {.stamp = stamp}, plan, [&](const Conversion& conversion) {
+    context.out << fmt::format("{} {} {}\n", count_text(conversion.reports.size(), "tensor"), done,
+                               options.out.string());
+    print_copied(context.out, conversion);
+  });
 }
 
 int run_import(Context& context, const Options& options) {
@@ -69,15 +43,15 @@ int run_import(Context& context, const Options& options) {
   }
   const std::string stamp = fmt::format("import {} {} {}", config.options.bits,
                                         config.options.group, config.options.flute_tile);
-  return convert(
+  return translate(
       context, in, options, stamp,
       [&](const auto& shard) { return import_jobs(in, shard, foreign, config); }, "packed in");
 }
 
 int run_export(Context& context, const Options& options) {
-  const DataType type = parse_data_type(options.type);
+  const DataType type = option("--dtype", options.type, parse_data_type);
   const checkpoint::Checkpoint in(options.in);
-  return convert(
+  return translate(
       context, in, options, "export " + std::string(name(type)),
       [type](const auto& shard) { return export_jobs(shard, type); }, "plain in");
 }
@@ -96,7 +70,7 @@ Examples:
   gemwright import ~/checkpoints/mine-gptq -o ~/checkpoints/mine-packed
   gemwright import model.safetensors -o packed.safetensors --bits 3 --group 128)");
   const auto options = std::make_shared<Options>();
-  options->add_paths(*command);
+  options->add_to(*command);
   command->add_option("--bits", options->bits, "where tensors and config.json do not say")
       ->check(CLI::IsMember({2, 3, 4, 8}));
   command->add_option("--group", options->group, "columns of a group, likewise")->check(positive());
@@ -115,7 +89,7 @@ Examples:
   gemwright export ~/checkpoints/mine-nf4 -o ~/checkpoints/mine-plain
   gemwright export small.safetensors -o plain.safetensors --dtype f32)");
   const auto options = std::make_shared<Options>();
-  options->add_paths(*command);
+  options->add_to(*command);
   command->add_option("--dtype", options->type, "f32, f16 or bf16")->capture_default_str();
   command->callback([&context, options] {
     context.action = [&context, options] { return run_export(context, *options); };

@@ -95,6 +95,10 @@ class SafetensorsWriter {
   /// All tensors are: the file gets its name.
   void commit();
 
+  /// Removes the unfinished file and its journal, for content that can never be whole; nothing
+  /// else may be called then.
+  void discard();
+
   /// Where the unfinished file is.
   static std::filesystem::path partial(const std::filesystem::path& path);
 

@@ -151,4 +151,10 @@ void SafetensorsWriter::commit() {
   fs::remove(journal_of(path_), ignored);
 }
 
+void SafetensorsWriter::discard() {
+  std::error_code ignored;
+  fs::remove(partial(path_), ignored);
+  fs::remove(journal_of(path_), ignored);
+}
+
 }  // namespace gemwright::files

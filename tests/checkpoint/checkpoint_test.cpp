@@ -43,13 +43,14 @@ class CheckpointTest : public test::FolderFixture {
   }
 
   Reports quantise(const fs::path& in, const fs::path& out, const std::string& format,
-                   std::vector<std::string> keep = {}, std::function<bool()> cancelled = {}) {
+                   std::vector<std::string> keep = {}, std::function<bool()> cancelled = {},
+                   bool overwrite = false) {
     const Checkpoint checkpoint(in);
     const QuantisePlan plan{parse_weight_format(format), std::move(keep), nullptr};
     ConvertOptions options;
     options.stamp = format;
     options.cancelled = std::move(cancelled);
-    options.overwrite = true;
+    options.overwrite = overwrite;
     return convert(
         checkpoint, out, [&](const auto& shard) { return quantise_jobs(shard, plan); }, options);
   }
@@ -134,7 +135,10 @@ TEST_F(CheckpointTest, GoesOnWhereItWasInterrupted) {
   asked = 0;
   quantise(in, out, "nf4", {}, [&] { return ++asked > 0; });
   EXPECT_EQ(asked, 0);
-  quantise(in, out, "int4", {});
+  quantise(
+      in, out, "nf4", {}, [&] { return ++asked > 2; }, true);
+  EXPECT_EQ(asked, 2) << "to overwrite is to make anew";
+  quantise(in, out, "int4", {}, {}, true);
   EXPECT_EQ(unpack(*Checkpoint(out).find("a.weight.gemwright")).format,
             parse_weight_format("int4"));
 }
@@ -214,8 +218,12 @@ TEST_F(CheckpointTest, RefusesWithTheTensorsName) {
   files::write_atomically(folder_ / "nan.safetensors", plain);
   const std::string said = message(
       [&] { quantise(folder_ / "nan.safetensors", folder_ / "nan_out.safetensors", "nf4"); });
-  EXPECT_NE(said.find("a.weight"), std::string::npos);
-  EXPECT_NE(said.find("row 63, column 63"), std::string::npos);
+  EXPECT_NE(said.find("nan.safetensors: a.weight: given no finite number in row 63, column 63;"),
+            std::string::npos)
+      << said;
+  const auto partial = files::SafetensorsWriter::partial(folder_ / "nan_out.safetensors");
+  EXPECT_FALSE(fs::exists(partial)) << "nothing can go on with it";
+  EXPECT_FALSE(fs::exists(folder_ / "nan_out.safetensors.journal"));
   write("twice/a.safetensors", {{"a.weight", {64, 64}}});
   write("twice/b.safetensors", {{"a.weight", {64, 64}}});
   EXPECT_NE(message([&] { const Checkpoint twice(folder_ / "twice"); }).find("a.weight"),

@@ -62,9 +62,21 @@ TEST_F(Quantize, WrongUsageIsSaidInOneLine) {
   const std::string out = folder_ / "out.safetensors";
   EXPECT_EQ(run({"quantize", in_}), kUsage);
   EXPECT_EQ(run({"quantize", in_, "-o", out, "--format", "nf5"}), kUsage);
-  EXPECT_TRUE(failed_with("format: given nf5"));
+  EXPECT_TRUE(failed_with(": --format: given nf5; allowed: nf4, nf3")) << err_;
+  EXPECT_TRUE(failed_with("lut2 or CODES:GROUP:SCALE")) << err_;
   EXPECT_EQ(run({"quantize", in_, "-o", out, "--group", "48"}), kUsage);
-  EXPECT_TRUE(failed_with("format.group"));
+  EXPECT_TRUE(failed_with(": --group: given 48; allowed: 16, 32")) << err_;
+  EXPECT_EQ(run({"quantize", in_, "-o", out, "--scale", "f8"}), kUsage);
+  EXPECT_TRUE(failed_with(": --scale: given \"f8\"")) << err_;
+  EXPECT_EQ(run({"quantize", in_, "-o", out, "--keep", "nothing*"}), kUsage);
+  EXPECT_TRUE(failed_with(": --keep: given nothing*")) << err_;
+  EXPECT_EQ(run({"quantize", in_, "-o", folder_}), kUsage);
+  EXPECT_TRUE(failed_with(": --out: given ")) << err_;
+  EXPECT_EQ(run({"quantize", in_, "-o", out, "--moments", in_}), kUsage);
+  EXPECT_TRUE(failed_with("in.safetensors: layer.weight: given 8192 elements of F32")) << err_;
+  EXPECT_FALSE(std::filesystem::exists(out + ".partial"));
+  EXPECT_EQ(run({"export", in_, "-o", out, "--dtype", "int8"}), kUsage);
+  EXPECT_TRUE(failed_with(": --dtype: given ")) << err_;
   EXPECT_EQ(run({"quantize", folder_ / "none", "-o", out}), kUsage);
   EXPECT_TRUE(failed_with("no such file"));
   EXPECT_EQ(run({"import", in_, "-o", out}), kNothingFound);
@@ -87,6 +99,50 @@ TEST_F(Quantize, AnOutputThatIsThereIsNotLost) {
   EXPECT_EQ(run(other), kUsage);
   EXPECT_EQ(run({"export", in_, "-o", out}), kUsage);
   EXPECT_EQ(std::filesystem::file_size(out), 17U);
+}
+
+TEST_F(Quantize, ARepeatSaysSoAndForceMakesAnew) {
+  const std::vector<std::string> once = {"quantize", in_, "-o", folder_ / "out.safetensors"};
+  ASSERT_EQ(run(once), kDone);
+  ASSERT_EQ(run(once), kDone);
+  EXPECT_TRUE(said("layer.weight")) << out_;
+  EXPECT_TRUE(said("1 weight made by an earlier run")) << out_;
+  auto forced = once;
+  forced.insert(forced.end(), {"--force", "--json"});
+  ASSERT_EQ(run(forced), kDone);
+  EXPECT_EQ(json().at("weights").at(0).at("made"), "now");
+  EXPECT_GT(json().at("weights").at(0).at("snr_db"), 0);
+}
+
+TEST_F(Quantize, WhatIsPackedAlreadyIsCopiedUnderItsOwnFormat) {
+  const std::string packed = folder_ / "packed.safetensors";
+  ASSERT_EQ(run({"quantize", in_, "-o", packed, "--format", "nf4"}), kDone);
+  const std::vector<std::string> again = {"quantize", packed, "-o", folder_ / "b.safetensors",
+                                          "--format", "int4"};
+  ASSERT_EQ(run(again), kDone);
+  EXPECT_TRUE(said("0 weights as int4")) << out_;
+  EXPECT_TRUE(said("1 weight packed already, as nf4:g64:bf16: copied")) << out_;
+  EXPECT_FALSE(said("earlier")) << out_;
+  ASSERT_EQ(run(again), kDone);
+  EXPECT_FALSE(said("earlier")) << out_;
+}
+
+TEST_F(Quantize, OfAFolderOnlyTheModelsFilesGoAlong) {
+  const auto in = folder_ / "model";
+  std::filesystem::create_directories(in);
+  std::filesystem::copy_file(in_, in / "model.safetensors");
+  for (const char* name : {"config.json", "tokenizer.model", ".hidden.json", "run.log", "x.db"}) {
+    std::ofstream(in / name) << "{}";
+  }
+  const std::string out = folder_ / "made";
+  ASSERT_EQ(run({"quantize", in, "-o", out, "--json"}), kDone) << err_;
+  EXPECT_EQ(json().at("copied"), nlohmann::json::array({"config.json", "tokenizer.model"}));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "made/run.log"));
+  EXPECT_EQ(run({"quantize", in, "-o", out}), kDone) << err_;
+  std::ofstream(folder_ / "made/config.json") << "mine";
+  EXPECT_EQ(run({"quantize", in, "-o", out}), kUsage);
+  EXPECT_TRUE(failed_with("config.json, which is there")) << err_;
+  EXPECT_EQ(run({"quantize", in, "-o", out, "--force"}), kDone) << err_;
 }
 
 TEST_F(Quantize, ACheckpointWithoutTensorsIsSaid) {
