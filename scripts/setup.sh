@@ -4,7 +4,7 @@ set -euo pipefail
 
 required=(g++ cmake ninja-build ccache pkg-config git python3 libfmt-dev libspdlog-dev
   nlohmann-json3-dev libsqlite3-dev libcli11-dev libxxhash-dev)
-tests=(libgtest-dev clang clang-format clang-tidy)
+tests=(libgtest-dev clang libclang-rt-dev clang-format clang-tidy)
 # Peers and the vendor's library: used where the distribution has them.
 optional=(libdnnl-dev libopenblas-dev)
 
