@@ -68,6 +68,15 @@ std::vector<const tune::Outcome*> sorted(const tune::Result& result) {
   return outcomes;
 }
 
+Json json_of_empty(const lists::Entry& entry) {
+  Json json = to_json(entry);
+  json["floor_us"] = 0;
+  json["noise"] = 0;
+  json["note"] = kEmptyResult;
+  json["kernels"] = Json::array();
+  return json;
+}
+
 Json json_of(const lists::Entry& entry, const tune::Result& result, double floor_us) {
   Json json = to_json(entry);
   json["floor_us"] = floor_us;
@@ -86,12 +95,8 @@ Json json_of(const lists::Entry& entry, const tune::Result& result, double floor
   return json;
 }
 
-void print(std::ostream& out, const lists::Entry& entry, const tune::Result& result,
-           double floor_us) {
-  const Problem& problem = entry.problem;
-  out << fmt::format("{}{}\nfloor {}, noise {:.1f} %\n",
-                     entry.role.empty() ? "" : entry.role + ": ", key(problem), time_text(floor_us),
-                     100 * result.noise);
+void print(std::ostream& out, const Problem& problem, const tune::Result& result, double floor_us) {
+  out << fmt::format("floor {}, noise {:.1f} %\n", time_text(floor_us), 100 * result.noise);
   Table table({"kernel", "median", "best", "predicted", "of floor", "math", "memory", "note"});
   for (const auto* outcome : sorted(result)) {
     const double us = outcome->median_us;
@@ -106,46 +111,57 @@ void print(std::ostream& out, const lists::Entry& entry, const tune::Result& res
   out.flush();  // one problem after the other, also through a pipe
 }
 
+tune::Result measured(Context& context, const Options& options, const lists::Entry& entry,
+                      const Device& device, const std::string& what) {
+  const Problem problem = canonical(entry.problem).problem;
+  tune::Request request;
+  request.problem = &problem;
+  request.device = &device;
+  request.candidates = candidates_of(problem, device, options.kernels);
+  request.time_limit_s = options.time_limit_s;
+  request.cancelled = [&context] { return context.interrupted.load(); };
+  ProgressLine line(context);
+  request.progress = [&](int done, int total, const std::string& text) {
+    line.show(fmt::format("{}  {}/{} {}", what, done, total, text));
+  };
+  return tune::tune(request);
+}
+
 int run_bench(Context& context, const Options& options) {
   const auto entries = options.problems.entries(context);
   context.keep_on_interrupt();
   const Device device = calibrated(options.output.present_device());
   Json json = Json::array();
-  bool first = true;
-  bool measured = true;
+  bool all_measured = true;
   std::size_t begun = 0;
   for (const auto& entry : entries) {
     if (context.interrupted) break;
-    const Problem problem = canonical(entry.problem).problem;
-    tune::Request request;
-    request.problem = &problem;
-    request.device = &device;
-    request.candidates = candidates_of(problem, device, options.kernels);
-    request.time_limit_s = options.time_limit_s;
-    request.cancelled = [&context] { return context.interrupted.load(); };
+    const std::string role = entry.role.empty() ? "" : entry.role + " ";
+    const std::string what =
+        fmt::format("[{}/{}] {}M={}", ++begun, entries.size(), role, entry.problem.m);
+    const bool empty = has_empty_result(entry.problem);
     tune::Result result;
-    {
-      const std::string what = fmt::format("[{}/{}] {}M={}", ++begun, entries.size(),
-                                           entry.role.empty() ? "" : entry.role + " ", problem.m);
-      ProgressLine line(context);
-      request.progress = [&](int done, int total, const std::string& text) {
-        line.show(fmt::format("{}  {}/{} {}", what, done, total, text));
-      };
-      result = tune::tune(request);
+    double floor_us = 0;
+    if (!empty) {
+      result = measured(context, options, entry, device, what);
+      all_measured = all_measured && result.chosen >= 0;
+      floor_us = model::floor_us(canonical(entry.problem).problem, device);
     }
-    measured = measured && result.chosen >= 0;
-    const double floor_us = model::floor_us(problem, device);
     if (options.output.json) {
-      json.push_back(json_of(entry, result, floor_us));
+      json.push_back(empty ? json_of_empty(entry) : json_of(entry, result, floor_us));
       continue;
     }
-    if (!first) context.out << '\n';
-    first = false;
-    print(context.out, entry, result, floor_us);
+    if (begun > 1) context.out << '\n';
+    context.out << (entry.role.empty() ? "" : entry.role + ": ") << key(entry.problem) << '\n';
+    if (empty) {
+      context.out << "nothing measured: " << kEmptyResult << '\n';
+    } else {
+      print(context.out, entry.problem, result, floor_us);
+    }
   }
   if (options.output.json) context.out << document(json);
   if (context.interrupted) return kInterrupted;
-  return measured ? kDone : kFailed;
+  return all_measured ? kDone : kFailed;
 }
 
 }  // namespace

@@ -24,15 +24,20 @@ Json json_of(const lists::Entry& entry, const CandidateList& list) {
   json["floor_us"] = list.floor_us;
   json["candidates"] = Json::array();
   for (const auto& candidate : list.candidates) json["candidates"].push_back(to_json(candidate));
+  if (has_empty_result(entry.problem)) json["note"] = kEmptyResult;
   json["refusals"] = Json::array();
   for (const auto& refusal : list.refusals) json["refusals"].push_back(to_json(refusal));
   return json;
 }
 
 void print(Context& context, const lists::Entry& entry, const CandidateList& list, int top) {
-  context.out << fmt::format("{}{}\nfloor {}, {} candidates\n",
-                             entry.role.empty() ? "" : entry.role + ": ", key(entry.problem),
-                             time_text(list.floor_us), list.candidates.size());
+  context.out << (entry.role.empty() ? "" : entry.role + ": ") << key(entry.problem) << '\n';
+  if (has_empty_result(entry.problem)) {
+    context.out << "no candidates: " << kEmptyResult << '\n';
+    return;
+  }
+  context.out << fmt::format("floor {}, {}\n", time_text(list.floor_us),
+                             count_text(list.candidates.size(), "candidate"));
   Table table({"", "kernel", "predicted", "of floor", "bound"});
   // The vendor's are shown whatever their place.
   std::vector<CandidateReport> ranked = list.candidates;
@@ -64,7 +69,7 @@ int run_candidates(Context& context, const Options& options) {
   bool first = true;
   for (const auto& entry : options.problems.entries(context)) {
     const CandidateList list = planner.candidates(entry.problem);
-    all_found = all_found && !list.candidates.empty();
+    all_found = all_found && (!list.candidates.empty() || has_empty_result(entry.problem));
     if (options.output.json) {
       json.push_back(json_of(entry, list));
       continue;

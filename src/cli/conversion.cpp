@@ -45,10 +45,6 @@ int convert(Context& context, const checkpoint::Checkpoint& in, const Conversion
   return kDone;
 }
 
-std::string count_text(std::size_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 void print_copied(std::ostream& out, const Conversion& conversion) {
   if (conversion.copied.empty()) return;
   out << fmt::format("copied beside: {}\n", fmt::join(conversion.copied, ", "));

@@ -34,9 +34,6 @@ int convert(Context& context, const checkpoint::Checkpoint& in, const Conversion
             checkpoint::ConvertOptions how, const ShardPlan& plan,
             const std::function<void(const Conversion&)>& print);
 
-/// "1 tensor", "2 tensors".
-std::string count_text(std::size_t count, const std::string& what);
-
 /// A line of the small files, where there are any.
 void print_copied(std::ostream& out, const Conversion& conversion);
 

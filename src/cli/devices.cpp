@@ -21,7 +21,7 @@ std::string name_as_option(const Device& device) {
 
 std::string units(const DeviceProfile& profile) {
   if (profile.kind == DeviceKind::cpu) {
-    return fmt::format("{} threads", profile.cpu.threads);
+    return count_text(static_cast<std::size_t>(profile.cpu.threads), "thread");
   }
   return fmt::format("{} SMs, sm_{}", profile.cuda.multiprocessors, profile.cuda.sm);
 }

@@ -102,7 +102,7 @@ std::string reason_of(const Explanation& explanation) {
 void print_why(std::ostream& out, const Explanation& explanation) {
   const CandidateReport& chosen = explanation.chosen;
   if (chosen.family == "none") {
-    out << "chosen   none: an empty result needs no kernel\n";
+    out << "chosen   none: " << kEmptyResult << '\n';
     return;
   }
   out << fmt::format("chosen   {}: {}\n", kernel_of(chosen), reason_of(explanation));

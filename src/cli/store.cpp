@@ -90,7 +90,8 @@ int run_list(Context& context, const Options& options) {
                      [](const auto& a, const auto& b) { return a.device < b.device; });
     print_records(context.out, records);
     const auto& shipped = options.store.shipped;
-    context.out << fmt::format("{} tuned problems in {}{}\n", records.size(), database.location(),
+    context.out << fmt::format("{} in {}{}\n", count_text(records.size(), "tuned problem"),
+                               database.location(),
                                shipped.empty() ? "" : " and " + shipped.string());
   }
   return kDone;

@@ -47,6 +47,10 @@ std::string bytes_text(double bytes) {
   return fmt::format("{:.1f} GiB", bytes / (1 << 30));
 }
 
+std::string count_text(std::size_t count, const std::string& thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
 std::string rate_text(double per_second, const char* unit) {
   if (per_second <= 0) return "-";
   constexpr std::array<const char*, 6> kPrefixes = {"", "k", "M", "G", "T", "P"};
@@ -56,6 +60,10 @@ std::string rate_text(double per_second, const char* unit) {
     ++prefix;
   }
   return fmt::format("{:.3g} {}{}", per_second, kPrefixes[prefix], unit);
+}
+
+bool has_empty_result(const Problem& problem) {
+  return problem.m == 0 || problem.n == 0 || problem.batch == 0;
 }
 
 void print_left_out(std::ostream& out, const std::vector<lists::LeftOut>& left_out) {

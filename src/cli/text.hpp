@@ -3,6 +3,7 @@
 
 #include "lists/entry.hpp"
 
+#include <cstddef>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -18,9 +19,16 @@ std::string percent_text(double part, double whole);
 std::string ratio_text(double numerator, double denominator);
 /// "12.3 MiB".
 std::string bytes_text(double bytes);
+/// "1 thread", "2 threads".
+std::string count_text(std::size_t count, const std::string& thing);
 /// A rate in the prefix that leaves one to three digits before the point: "1.23 GFLOP/s"; "-" for
 /// 0.
 std::string rate_text(double per_second, const char* unit);
+
+/// Whether there is nothing to compute, and what is then said instead of a kernel. With K = 0 there
+/// is: zeros and the bias.
+bool has_empty_result(const Problem& problem);
+inline constexpr const char* kEmptyResult = "an empty result needs no kernel";
 
 /// A line for each kind of thing that a list's source holds and no problem was made of.
 void print_left_out(std::ostream& out, const std::vector<lists::LeftOut>& left_out);

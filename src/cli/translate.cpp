@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/conversion.hpp"
 #include "cli/options.hpp"
+#include "cli/text.hpp"
 #include <gemwright/errors.hpp>
 
 #include <memory>

@@ -124,7 +124,7 @@ std::vector<std::string> cells_of(const Row& row) {
     return cells;
   }
   if (row.empty()) {
-    cells.insert(cells.end(), {"none", "-", "-", "-", "-", "an empty result needs no kernel"});
+    cells.insert(cells.end(), {"none", "-", "-", "-", "-", kEmptyResult});
     return cells;
   }
   const std::string mark = row.measured() ? "" : "~";

@@ -287,5 +287,21 @@ TEST_F(Command, AnEmptyResultHasNoTime) {
   EXPECT_TRUE(said("chosen   none"));
 }
 
+TEST_F(Command, NothingIsMeasuredOfAnEmptyResult) {
+  const std::vector<std::vector<std::string>> empty = {{"--m", "0", "--n", "16", "--k", "16"},
+                                                       {"--m", "1", "--n", "0", "--k", "16"},
+                                                       {"--batch", "0", "--n", "16", "--k", "16"}};
+  for (const char* command : {"bench", "candidates"}) {
+    for (auto arguments : empty) {
+      arguments.insert(arguments.begin(), {command, "--device", "cpu:1"});
+      EXPECT_EQ(run(arguments), kDone) << err_;
+      EXPECT_TRUE(said("an empty result needs no kernel")) << out_;
+      arguments.emplace_back("--json");
+      EXPECT_EQ(run(arguments), kDone) << err_;
+      EXPECT_EQ(json()[0]["note"], "an empty result needs no kernel");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gemwright::cli

@@ -31,6 +31,12 @@ TEST(Table, TakesDatesAndNamesForText) {
             "never                 none\n");
 }
 
+TEST(Text, OneOfAThingIsNoPlural) {
+  EXPECT_EQ(count_text(0, "thread"), "0 threads");
+  EXPECT_EQ(count_text(1, "thread"), "1 thread");
+  EXPECT_EQ(count_text(2, "thread"), "2 threads");
+}
+
 TEST(Text, RatesKeepTheirDigits) {
   EXPECT_EQ(rate_text(0, "FLOP/s"), "-");
   EXPECT_EQ(rate_text(12.5, "B/s"), "12.5 B/s");

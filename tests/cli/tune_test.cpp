@@ -39,7 +39,7 @@ TEST_F(Tune, TheSecondRunAnswersFromTheStore) {
   EXPECT_TRUE(said("bound by"));
 
   EXPECT_EQ(run({"store", "list"}), kDone);
-  EXPECT_TRUE(said("1 tuned problems"));
+  EXPECT_TRUE(said("1 tuned problem in"));
   EXPECT_TRUE(said("on " + Device::cpu(1).key()));
 }
 
@@ -111,6 +111,17 @@ TEST_F(Tune, BenchTimesNamedKernels) {
   arguments.insert(arguments.end(), {"--kernel", "no_such_kernel"});
   EXPECT_EQ(run(arguments), kNothingFound);
   EXPECT_TRUE(failed_with("no_such_kernel"));
+}
+
+TEST_F(Tune, BenchKeepsTheOtherRowsOfAListBesideAnEmptyOne) {
+  std::ofstream(folder_ / "list.csv") << "m,n,k\n0,16,16\n2,16,16\n";
+  EXPECT_EQ(run({"bench", "--device", "cpu:1", "--list", folder_ / "list.csv", "--kernel",
+                 "cpu_reference", "--json"}),
+            kDone)
+      << err_;
+  ASSERT_EQ(json().size(), 2U);
+  EXPECT_TRUE(json()[0]["kernels"].empty());
+  EXPECT_EQ(json()[1]["kernels"].size(), 1U);
 }
 
 TEST_F(Tune, StoresAreCarriedAsJson) {
