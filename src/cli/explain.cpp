@@ -1,10 +1,12 @@
 #include "cli/command.hpp"
 #include "cli/json.hpp"
 #include "cli/options.hpp"
+#include "cli/reason.hpp"
 #include "cli/text.hpp"
 #include "device/calibrate.hpp"
 #include "families/family.hpp"
 #include "plan/plan_impl.hpp"
+#include "tune/measure.hpp"
 #include <gemwright/planner.hpp>
 
 #include <algorithm>
@@ -85,27 +87,13 @@ Json json_of(const lists::Entry& entry, const Explanation& explanation, const Bu
   return json;
 }
 
-std::string reason_of(const Explanation& explanation) {
-  switch (explanation.source) {
-    case Source::tuned:
-      return "the fastest of those measured just now";
-    case Source::store:
-      return "the fastest of those measured when it was tuned";
-    case Source::model:
-      return "the model's first choice; nothing was measured (see --tune)";
-    case Source::forced:
-      return "asked for by name";
-  }
-  return {};
-}
-
-void print_why(std::ostream& out, const Explanation& explanation) {
+void print_why(std::ostream& out, const Explanation& explanation, const tune::Policy& policy) {
   const CandidateReport& chosen = explanation.chosen;
   if (chosen.family == "none") {
     out << "chosen   none: " << kEmptyResult << '\n';
     return;
   }
-  out << fmt::format("chosen   {}: {}\n", kernel_of(chosen), reason_of(explanation));
+  out << fmt::format("chosen   {}: {}\n", kernel_of(chosen), reason_of(explanation, policy));
   const bool measured = chosen.median_us > 0;
   const double us = measured ? chosen.median_us : chosen.predicted_us;
   out << fmt::format("time     {}{}, {} of the floor's speed ({}); bound by {}\n",
@@ -123,7 +111,7 @@ void print_why(std::ostream& out, const Explanation& explanation) {
     out << fmt::format(
         "margin   {:.1f} % over {}, faster halves of the rounds compared; noise {:.1f} %{}\n",
         100 * explanation.margin, kernel_of(*next), 100 * explanation.noise,
-        explanation.margin < explanation.noise
+        explanation.margin > 0 && explanation.margin < explanation.noise
             ? ", so that the earlier answer, else the model's order, decides"
             : "");
   }
@@ -190,7 +178,7 @@ int run_explain(Context& context, const Options& options) {
     first = false;
     context.out << fmt::format("problem  {}{} on {}\n", entry.role.empty() ? "" : entry.role + ": ",
                                key(entry.problem), device.name());
-    print_why(context.out, explanation);
+    print_why(context.out, explanation, tune::policy_of(device.kind()));
     print_built(context.out, report);
     print_candidates(context.out, explanation);
   }

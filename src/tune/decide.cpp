@@ -33,10 +33,9 @@ class Decision {
         indices_(indices),
         incumbent_(incumbent),
         policy_(policy),
-        busy_(surroundings.others > kBusy) {
+        others_(surroundings.others > kBusy ? surroundings.others : 0) {
     // Times may be off by as much as others took.
-    if (busy_)
-      policy_.band = policy_.widest_band = std::max(policy_.widest_band, surroundings.others);
+    if (others_ > 0) policy_.band = policy_.widest_band = std::max(policy_.widest_band, others_);
     for (std::size_t i = 0; i < timed.size(); ++i) {
       contenders_.push_back(timed[i].contender);
       outcome(i).best_us = best(timed[i].contender);
@@ -52,7 +51,8 @@ class Decision {
     chosen_ = static_cast<std::size_t>(choice.index);
     // Times that do not repeat within three bands are as little worth.
     result_.disturbed = unreliable(contenders_[chosen_], contenders_, policy_) ||
-                        choice.noise > 3 * policy_.widest_band || (busy_ && all_beyond_belief());
+                        choice.noise > 3 * policy_.widest_band ||
+                        (others_ > 0 && all_beyond_belief());
     if (result_.disturbed) chosen_ = without_evidence();
     result_.chosen = static_cast<int>(indices_[chosen_]);
     compare();
@@ -115,6 +115,7 @@ class Decision {
     }
     if (second > 0 && !result_.disturbed) {
       result_.margin = second / time_of(contenders_[chosen_], policy_) - 1;
+      if (result_.margin < 0) result_.others = others_;
     }
   }
 
@@ -122,7 +123,7 @@ class Decision {
   std::span<const std::size_t> indices_;
   int incumbent_;
   Policy policy_;
-  bool busy_;
+  double others_;  // share of the CPUs that others took, where it is enough to matter; else 0
   std::vector<Contender> contenders_;
   std::size_t chosen_ = 0;
 };

@@ -10,9 +10,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gemwright::tune {
+
+/// How notes begin that say why times decided nothing, or not alone.
+inline constexpr std::string_view kNoEvidence = "times did not repeat";
+inline constexpr std::string_view kOthersTook = "others took";
 
 /// A candidate with what became of it.
 struct Outcome {
@@ -28,6 +33,7 @@ struct Result {
   int chosen = -1;                // index of the winner; -1 when none ran
   double margin = 0;              // the second's time / the chosen one's - 1, as they are compared
   double noise = 0;               // relative spread of the rounds
+  double others = 0;              // share of the CPUs that others took, where it decided
   bool disturbed = false;         // the times are no evidence: the choice is not theirs
   std::string note;               // why it is not the whole answer; empty when it is
   double cut_s = 0;               // the time, in seconds, that ended it early; 0: it was enough

@@ -211,6 +211,20 @@ TEST_F(TunerTest, TimesFarBeyondAllPredictionsAreOfAMachineThatIsBusy) {
   EXPECT_FALSE(believed.disturbed);
 }
 
+TEST_F(TunerTest, ASlowerOneThatOthersMakeAnEqualIsSaid) {
+  Request busy = request({fake(Act::right), fake(Act::right, 1)});
+  for (Candidate& candidate : busy.candidates) candidate.estimate.us = 90;
+  busy.measure = [](std::vector<Timed>& kernels, const Policy&, const std::function<bool()>&) {
+    kernels[0].contender.samples.assign(30, 120);
+    kernels[1].contender.samples.assign(30, 100);
+    return std::optional(Surroundings{0.4});
+  };
+  const Result result = tune(busy);
+  EXPECT_EQ(result.chosen, 0);
+  EXPECT_LT(result.margin, 0);
+  EXPECT_TRUE(result.note.starts_with("others took 40 % of the CPUs")) << result.note;
+}
+
 TEST_F(TunerTest, MeasuresOnTheDevice) {
   Request real = request({fake(Act::right)});
   real.measure = nullptr;
