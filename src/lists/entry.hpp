@@ -42,6 +42,9 @@ struct Selection {
 struct Options {
   /// Rows of A: tokens. One problem is made for each.
   std::vector<std::int64_t> m = {1};
+  /// Whether they were asked for: a table whose rows all have their own is then refused, as it is
+  /// for a type.
+  bool m_given = false;
   /// Instead of the source's own type.
   std::optional<DataType> type;
   /// Projections that read one input as one product (qkv, gate+up), or each apart, or both.

@@ -3,6 +3,7 @@
 #include "files/parse_json.hpp"
 #include <gemwright/errors.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -155,8 +156,8 @@ std::string_view without_mark(std::string_view text) {
   return text;
 }
 
-std::vector<Entry> from_csv(std::string_view text, const Options& options) {
-  std::vector<Entry> all;
+std::vector<Row> rows_of_csv(std::string_view text) {
+  std::vector<Row> rows;
   std::vector<std::string> header;
   int number = 0;
   while (!text.empty()) {
@@ -178,9 +179,9 @@ std::vector<Entry> from_csv(std::string_view text, const Options& options) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (!cells[i].empty()) named.emplace(header[i], cells[i]);
     }
-    add(all, Row(std::move(named), place), options);
+    rows.emplace_back(std::move(named), place);
   }
-  return all;
+  return rows;
 }
 
 Row row_of(const json& item, const std::string& place) {
@@ -200,14 +201,23 @@ Row row_of(const json& item, const std::string& place) {
   return {std::move(cells), place};
 }
 
-std::vector<Entry> from_json(std::string_view text, const Options& options) {
+std::vector<Row> rows_of_json(std::string_view text) {
   const auto list = files::parse_json<json>(text, "list", "JSON");
   if (!list.is_array()) throw InvalidArgument("list", list.type_name(), "a JSON array");
-  std::vector<Entry> all;
+  std::vector<Row> rows;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    add(all, row_of(list[i], "item " + std::to_string(i)), options);
+    rows.push_back(row_of(list[i], "item " + std::to_string(i)));
   }
-  return all;
+  return rows;
+}
+
+// An option that no row reads is refused, not passed over.
+void check_read(const std::vector<Row>& rows, bool given, const std::string& column) {
+  const bool read = std::any_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return !row.has(column) && !row.has("problem");
+  });
+  if (!given || read || rows.empty()) return;
+  throw InvalidArgument(column, "by --" + column + " and by every row", "one of them");
 }
 
 }  // namespace
@@ -217,7 +227,12 @@ std::vector<Entry> from_table(std::string_view given, const Options& options) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const bool json_text =
       first != std::string_view::npos && (text[first] == '[' || text[first] == '{');
-  auto all = merged(json_text ? from_json(text, options) : from_csv(text, options));
+  const std::vector<Row> rows = json_text ? rows_of_json(text) : rows_of_csv(text);
+  check_read(rows, options.m_given, "m");
+  check_read(rows, options.type.has_value(), "dtype");
+  std::vector<Entry> all;
+  for (const Row& row : rows) add(all, row, options);
+  all = merged(all);
   if (all.empty()) throw InvalidArgument("list", "no problems", "at least one");
   return all;
 }

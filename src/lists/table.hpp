@@ -18,7 +18,8 @@ namespace gemwright::lists {
 ///   problem    a problem's key, instead of all of the above
 ///   model, role, count
 /// A mark of UTF-8 in front is passed over. An item of a JSON array may be a key alone. Throws
-/// InvalidArgument with the line (CSV) or item (JSON) and the column.
+/// InvalidArgument with the line (CSV) or item (JSON) and the column, and for options that no row
+/// would read.
 std::vector<Entry> from_table(std::string_view text, const Options& options);
 
 }  // namespace gemwright::lists

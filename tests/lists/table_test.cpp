@@ -53,6 +53,15 @@ TEST(Table, TakesMFromTheOptionsWhenItHasNone) {
   EXPECT_EQ(from_table("n,k\n32,64\n", options).size(), 3U);
 }
 
+TEST(Table, RefusesOptionsThatNoRowReads) {
+  Options options;
+  options.m_given = true;
+  options.type = DataType::f32;
+  EXPECT_EQ(from_table("m,n,k,dtype\n1,32,64,bf16\n,32,64,\n", options).size(), 2U);
+  EXPECT_THROW(from_table("m,n,k\n1,32,64\n", options), InvalidArgument);
+  EXPECT_THROW(from_table("n,k,dtype\n32,64,bf16\n", options), InvalidArgument);
+}
+
 TEST(Table, PassesOverAMarkOfUtf8) {
   EXPECT_EQ(from_table("\xEF\xBB\xBFm,n,k\n1,2,3\n", {}).size(), 1U);
   EXPECT_EQ(from_table("\xEF\xBB\xBF[{\"m\":1,\"n\":2,\"k\":3}]", {}).size(), 1U);
