@@ -82,7 +82,11 @@ std::filesystem::path cache_folder() {
   if (base.is_absolute()) return base / "gemwright";
   for (const std::filesystem::path& home :
        {std::filesystem::path(environment("HOME")), home_of_user()}) {
-    if (home.is_absolute()) return home / ".cache" / "gemwright";
+    // One that is not there is not made.
+    std::error_code ignored;
+    if (home.is_absolute() && std::filesystem::is_directory(home, ignored)) {
+      return home / ".cache" / "gemwright";
+    }
   }
   return temporary_folder();
 }

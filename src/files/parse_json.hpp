@@ -51,6 +51,13 @@ inline std::string shortened(std::string text) {
   return text;
 }
 
+/// What the parser says, without the name of its exception in front: "parse error at line 1, ...".
+inline std::string text_of(const nlohmann::json::exception& error) {
+  const std::string text = error.what();
+  const std::size_t end = text.starts_with("[json.") ? text.find("] ") : std::string::npos;
+  return end == std::string::npos ? text : text.substr(end + 2);
+}
+
 /// Parses text; a nlohmann::json or an ordered one. Throws InvalidArgument for `argument`, with the
 /// place, for what is no JSON, holds numbers that no double holds (and names their field), names a
 /// member twice, or is nested deeper than 32: the library copies and prints recursively, and would
@@ -75,9 +82,9 @@ Json parse_json(std::string_view text, const std::string& argument, const std::s
   } catch (const nlohmann::json::out_of_range& error) {
     const std::string field = place.text();
     throw InvalidArgument(field.empty() ? argument : argument + ": " + field,
-                          shortened(error.what()), "a number that a double holds");
+                          shortened(text_of(error)), "a number that a double holds");
   } catch (const nlohmann::json::exception& error) {
-    throw InvalidArgument(argument, error.what(), allowed);
+    throw InvalidArgument(argument, text_of(error), allowed);
   }
 }
 

@@ -54,11 +54,12 @@ TEST_F(Files, WithoutHomeTheCacheIsNoFolderOfEverybodys) {
   const std::string saved_cache = cache == nullptr ? "" : cache;
   const std::string saved_home = home == nullptr ? "" : home;
   unsetenv("XDG_CACHE_HOME");
-  for (const char* none : {"", "relative"}) {
+  for (const char* none : {"", "relative", "/nonexistent/home"}) {
     setenv("HOME", none, 1);
     const auto folder = cache_folder();
     EXPECT_TRUE(folder.is_absolute()) << folder;
     EXPECT_NE(folder, "/tmp/.cache/gemwright");
+    EXPECT_NE(folder, "/nonexistent/home/.cache/gemwright");
   }
   if (!saved_cache.empty()) setenv("XDG_CACHE_HOME", saved_cache.c_str(), 1);
   saved_home.empty() ? unsetenv("HOME") : setenv("HOME", saved_home.c_str(), 1);
