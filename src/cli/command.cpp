@@ -58,6 +58,26 @@ std::string unknown_command(const CLI::App& app, const std::vector<std::string>&
   return arguments[0];
 }
 
+// The names of an application's commands, with commas between.
+std::string commands_of(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
+// What is wrong with the command line; where a command is missing, those that there are.
+std::string text_of(const CLI::ParseError& error, const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
+  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+                       at->get_require_subcommand_min() > 0;
+  if (!missing) return error.what();
+  return (at == &app ? "" : at->get_name() + ": ") + "a command is required, one of " +
+         commands_of(*at);
+}
+
 int fail(Context& context, int code, const std::string& text) {
   context.err << "gemwright: " << one_line(text) << '\n';
   return code;
@@ -110,7 +130,8 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     check_log_level();
     declare(app, context);
     if (const auto unknown = unknown_command(app, arguments); !unknown.empty()) {
-      return fail(context, kUsage, "there is no command \"" + unknown + "\" (see --help)");
+      return fail(context, kUsage,
+                  "there is no command \"" + unknown + "\"; there are " + commands_of(app));
     }
     app.parse(reversed(arguments));
     const int code = context.action();
@@ -118,7 +139,7 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     return context.out ? code : fail(context, kFailed, "the output could not be written");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error, context.out, context.err);
-    return fail(context, kUsage, std::string(error.what()) + " (see --help)");
+    return fail(context, kUsage, text_of(error, app) + " (see --help)");
   } catch (const InvalidArgument& error) {
     return fail(context, kUsage, error.what());
   } catch (const Unsupported& error) {

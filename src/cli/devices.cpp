@@ -64,7 +64,9 @@ Json json_of(const Device& device) {
 
 int run_devices(Context& context, const OutputOptions& output, bool calibrate) {
   std::vector<Device> devices =
-      output.device_name.empty() ? Device::all() : std::vector{output.device()};
+      output.device_name.empty()
+          ? Device::all()
+          : std::vector{calibrate ? output.present_device() : output.device()};
   if (calibrate) {
     for (Device& device : devices) device = calibrated(device, true);
   }

@@ -51,6 +51,20 @@ void check_place(const char* argument, const std::filesystem::path& path) {
                             missing.string() + " is no folder");
 }
 
+// Where the user's store is in the home folder, one that is named and is not there is a slip too.
+void check_home() {
+  const auto named = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    return std::filesystem::path(value == nullptr ? "" : value);
+  };
+  const std::filesystem::path home = named("HOME");
+  if (named("XDG_CACHE_HOME").is_absolute() || !home.is_absolute()) return;
+  if (std::filesystem::is_directory(home)) return;
+  throw InvalidArgument("HOME", home.string() + ", which is no folder",
+                        "a folder that is there, for the store; or name that with --store or "
+                        "GEMWRIGHT_STORE");
+}
+
 // What is no database would be moved aside as a corrupt store: a table named by mistake, say.
 void check_kind(const char* argument, const std::filesystem::path& path) {
   constexpr std::string_view kMagic = "SQLite format 3";
@@ -99,6 +113,7 @@ void check_read(const ProblemOptions& options, const std::string& source) {
     throw InvalidArgument(name, "with " + source, allowed);
   };
   const std::string sizes = "--n and --k";
+  const std::vector<std::string> with_roles = {"--config", "--safetensors", "--list"};
   const std::vector<std::string> all_but_keys = {"--config", "--safetensors", "--list", sizes};
   read_by("--m", !options.m.empty(), all_but_keys);
   read_by("--dtype", !options.type.empty(), all_but_keys);
@@ -112,6 +127,7 @@ void check_read(const ProblemOptions& options, const std::string& source) {
     throw InvalidArgument("--layout", options.layout + " with --format",
                           "linear: packed weights have one layout, of W[N,K]");
   }
+  read_by("--only", !options.only.empty(), with_roles);
 }
 
 std::string all_roles(const std::vector<lists::Entry>& entries) {
@@ -180,7 +196,11 @@ void OutputOptions::add_to(CLI::App& app, const std::string& otherwise) {
 
 Device OutputOptions::device() const {
   if (device_name.empty()) return Device::all().front();
-  return option("--device", device_name, [](const auto& given) { return Device::parse(given); });
+  try {
+    return option("--device", device_name, [](const auto& given) { return Device::parse(given); });
+  } catch (const DeviceError& error) {
+    throw Unsupported("--device " + device_name + ": " + error.what());
+  }
 }
 
 void StoreOptions::add_to(CLI::App& app) {
@@ -204,6 +224,8 @@ Store StoreOptions::store() const {
     check_kind("--store", path);
   } else if (named != nullptr && *named != '\0') {
     check_place("GEMWRIGHT_STORE", named);
+  } else {
+    check_home();
   }
   if (path.empty() && shipped.empty()) return Store::user();
   if (!shipped.empty() && !std::filesystem::exists(shipped)) {
@@ -302,6 +324,7 @@ lists::Selection ProblemOptions::select() const {
 
   lists::Options options;
   if (!m.empty()) options.m = m;
+  options.m_given = !m.empty();
   if (!type.empty()) options.type = option("--dtype", type, parse_data_type);
   options.fused = fused || !unfused;
   options.unfused = unfused;
@@ -339,7 +362,10 @@ lists::Selection ProblemOptions::select() const {
 
   const std::string roles = all_roles(all);
   std::erase_if(all, [&](const lists::Entry& entry) { return !has_role(entry, only); });
-  if (all.empty()) throw InvalidArgument("--only", only[0], roles);
+  if (all.empty()) {
+    throw InvalidArgument("--only", only[0],
+                          roles.empty() ? "nothing: these problems have no roles" : roles);
+  }
   return selection;
 }
 

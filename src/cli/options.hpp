@@ -35,7 +35,8 @@ struct OutputOptions {
 
   /// `otherwise`: what a command without --device is about.
   void add_to(CLI::App& app, const std::string& otherwise = "the first GPU, else the CPU");
-  /// The device named, else the first of this machine: a GPU where there is one.
+  /// The device named, else the first of this machine: a GPU where there is one. Throws
+  /// InvalidArgument for an unknown name, and Unsupported for a GPU that is not there.
   Device device() const;
   /// As device(); throws Unsupported for one that is only described, with what works for it.
   Device present_device() const;
@@ -48,8 +49,8 @@ struct StoreOptions {
 
   void add_to(CLI::App& app);
   /// The store named, else the user's. Throws InvalidArgument when the folder of the one named is
-  /// neither there nor one that could be made in a folder that is, the file is of another kind, or
-  /// no shipped one is there.
+  /// neither there nor one that could be made in a folder that is, the file is of another kind, no
+  /// shipped one is there, or the home folder that the environment names is not.
   Store store() const;
   /// As store(), for a command that only reads or removes: the one named has to be there.
   Store existing() const;

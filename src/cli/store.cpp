@@ -29,19 +29,32 @@ struct Options {
   bool failures = false;
 
   // Rows are keyed by Device::key(); a machine's stored devices need not be here, so that a key
-  // itself is taken as well.
-  std::string device_key() const {
-    if (output.device_name.empty()) return {};
-    try {
-      return Device::parse(output.device_name).key();
-    } catch (const InvalidArgument&) {
-      return output.device_name;
-    }
+  // itself is taken as well where the store has it.
+  std::string device_key(store::Database& database) const {
+    const std::string& named = output.device_name;
+    if (named.empty() || has_device(database, named)) return named;
+    return output.device().key();
+  }
+
+ private:
+  static bool has_device(store::Database& database, const std::string& key) {
+    const auto records = database.list();
+    return std::any_of(records.begin(), records.end(),
+                       [&](const auto& record) { return record.device == key; }) ||
+           !database.failures(key).empty();
   }
 };
 
+// A folder that is not there is a slip of the pen.
+void check_folder(const std::string& file) {
+  const auto folder = std::filesystem::absolute(file).lexically_normal().parent_path();
+  if (std::filesystem::is_directory(folder)) return;
+  throw InvalidArgument("file", file,
+                        "a file in a folder that is there; " + folder.string() + " is no folder");
+}
+
 int print_failures(Context& context, store::Database& database, const Options& options) {
-  const auto failures = database.failures(options.device_key());
+  const auto failures = database.failures(options.device_key(database));
   if (options.output.json) {
     Json json = Json::array();
     for (const auto& failure : failures) json.push_back(store::to_json(failure));
@@ -77,7 +90,7 @@ int run_list(Context& context, const Options& options) {
   const Store handle = options.store.existing();
   auto& database = handle.database();
   if (options.failures) return print_failures(context, database, options);
-  const std::string device = options.device_key();
+  const std::string device = options.device_key(database);
   auto records = database.list();
   std::erase_if(records, [&](const auto& r) { return !device.empty() && r.device != device; });
   if (options.output.json) {
@@ -98,9 +111,12 @@ int run_list(Context& context, const Options& options) {
 }
 
 int run_export(Context& context, const Options& options) {
+  const bool to_output = options.file.empty() || options.file == "-";
+  if (!to_output) check_folder(options.file);
   const Store handle = options.store.existing();
-  const std::string text = store::export_json(handle.database(), options.device_key());
-  if (options.file.empty() || options.file == "-") {
+  auto& database = handle.database();
+  const std::string text = store::export_json(database, options.device_key(database));
+  if (to_output) {
     context.out << text;
   } else {
     files::write_atomically(options.file, text);
@@ -146,20 +162,20 @@ int run_import(Context& context, const Options& options) {
 }
 
 int run_remove(Context& context, const Options& options) {
-  const std::string device = options.device_key();
-  if (options.problem.empty() && device.empty() && !options.all) {
+  if (options.problem.empty() && options.output.device_name.empty() && !options.all) {
     throw InvalidArgument("remove", "nothing", "--problem, --device or --all");
   }
   std::string problem = options.problem;
   if (!problem.empty()) problem = key(canonical(parse_problem(problem)).problem);
   const Store handle = options.store.existing();
+  const std::string device = options.device_key(handle.database());
   const int removed = handle.database().remove(problem, device);
   if (options.output.json) {
     context.out << document(Json{{"removed", removed}});
   } else {
     context.out << fmt::format("{} removed\n", removed);
   }
-  return removed > 0 || options.all ? kDone : kNothingFound;
+  return removed > 0 ? kDone : kNothingFound;
 }
 
 int run_path(Context& context, const Options& options) {

@@ -169,6 +169,7 @@ void print_notes(std::ostream& out, const std::vector<Row>& rows) {
 
 int run_tune(Context& context, const Options& options) {
   const auto [entries, left_out] = options.problems.select();
+  const Store store = options.store.store();
   context.keep_on_interrupt();
   Device device = options.model_only ? options.output.device() : options.output.present_device();
   if (!options.model_only) {
@@ -176,7 +177,6 @@ int run_tune(Context& context, const Options& options) {
     line.show("measuring the device's rates, once");
     device = calibrated(device);
   }
-  const Store store = options.store.store();
   const Planner planner(device, store);
   const auto rows = tune_all(context, planner, entries, options);
 

@@ -43,12 +43,24 @@ TEST_F(Command, WrongUsageIsSaidInOneLine) {
   EXPECT_EQ(run({"tune", "--n", "4", "--k", "3", "--dtype", "int3"}), kUsage);
   EXPECT_EQ(run({"tune", "--n", "4", "--k", "3", "--device", "abacus"}), kUsage);
   EXPECT_TRUE(failed_with("abacus"));
-  EXPECT_TRUE(failed_with("--device: ")) << err_;
+  EXPECT_TRUE(failed_with("--device: given abacus; allowed: cpu")) << err_;
   EXPECT_EQ(run({"tune", "--problem", "m=1"}), kUsage);
   EXPECT_TRUE(failed_with("--problem: ")) << err_;
   EXPECT_EQ(run({"tune", "--config", "/nonexistent"}), kUsage);
   EXPECT_TRUE(failed_with("/nonexistent"));
   EXPECT_EQ(run({"store"}), kUsage);
+  EXPECT_TRUE(failed_with("store: a command is required, one of list, export")) << err_;
+  EXPECT_EQ(run({}), kUsage);
+  EXPECT_TRUE(failed_with("a command is required, one of devices, candidates")) << err_;
+}
+
+TEST_F(Command, AGpuThatIsNotThereIsNothingFound) {
+  if (Device::all().size() > 60) GTEST_SKIP() << "this machine has it";
+  for (auto arguments : std::vector<std::vector<std::string>>{{"devices"}, {"store", "list"}}) {
+    arguments.insert(arguments.end(), {"--device", "cuda:60"});
+    EXPECT_EQ(run(arguments), kNothingFound);
+    EXPECT_TRUE(failed_with("--device cuda:60: ")) << err_;
+  }
 }
 
 TEST_F(Command, DevicesListTheCpu) {
@@ -125,6 +137,13 @@ TEST_F(Command, AnOptionThatTheSourceDoesNotReadIsRefused) {
   no_format.back() = "nf9";
   EXPECT_EQ(run(no_format), kUsage);
   EXPECT_TRUE(failed_with(": --format: given nf9; allowed: nf4, ")) << err_;
+  EXPECT_EQ(run({"candidates", "--only", "qkv", "--n", "8", "--k", "8"}), kUsage);
+  EXPECT_TRUE(failed_with("--only: given with --n and --k; allowed: with --config or")) << err_;
+  EXPECT_EQ(run({"candidates", "--only", "qkv", "--list", folder_ / "list.csv"}), kUsage);
+  EXPECT_TRUE(failed_with("have no roles")) << err_;
+  std::ofstream(folder_ / "rows.csv") << "m,n,k\n1,8,8\n";
+  EXPECT_EQ(run({"candidates", "--list", folder_ / "rows.csv", "--m", "3"}), kUsage);
+  EXPECT_TRUE(failed_with("rows.csv: m: given by --m and by every row")) << err_;
 }
 
 TEST_F(Command, ErrorsNameTheFile) {
@@ -176,6 +195,32 @@ TEST_F(Command, AStoreNamedByTheEnvironmentIsNoPathOfFolders) {
   EXPECT_EQ(run({"store", "path"}), kUsage);
   EXPECT_TRUE(failed_with("GEMWRIGHT_STORE: given")) << err_;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
+}
+
+TEST_F(Command, NoHomeFolderIsMade) {
+  const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
+  unsetenv("GEMWRIGHT_STORE");
+  unsetenv("XDG_CACHE_HOME");
+  setenv("HOME", (folder_ / "no" / "home").c_str(), 1);
+  EXPECT_EQ(run({"tune", "--model", "--device", "cpu:1", "--n", "8", "--k", "8"}), kUsage);
+  EXPECT_TRUE(failed_with("HOME: given " + (folder_ / "no" / "home").string())) << err_;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
+  home.empty() ? unsetenv("HOME") : setenv("HOME", home.c_str(), 1);
+}
+
+TEST_F(Command, AnExportGoesIntoAFolderThatIsThere) {
+  EXPECT_EQ(run({"store", "export", folder_ / "no" / "a.json"}), kUsage);
+  EXPECT_TRUE(failed_with((folder_ / "no").string() + " is no folder")) << err_;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
+}
+
+TEST_F(Command, NothingToRemoveIsNothingFound) {
+  EXPECT_EQ(run({"store", "remove", "--all"}), kNothingFound);
+  EXPECT_TRUE(said("0 removed"));
+  for (const char* part : {"list", "remove", "export"}) {
+    EXPECT_EQ(run({"store", part, "--device", "foo"}), kUsage) << part;
+    EXPECT_TRUE(failed_with("--device: given foo; allowed: cpu")) << err_;
+  }
 }
 
 TEST_F(Command, AStoreThatIsMovedAsideIsSaid) {

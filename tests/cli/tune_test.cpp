@@ -68,6 +68,8 @@ TEST_F(Tune, ADescribedDeviceIsRefusedForTuning) {
   if (Device::parse("l40s").present()) GTEST_SKIP() << "this machine has one";
   EXPECT_EQ(with({"tune"}), kNothingFound);
   EXPECT_TRUE(failed_with("is not in this machine")) << err_;
+  EXPECT_EQ(run({"devices", "--calibrate", "--device", "l40s"}), kNothingFound);
+  EXPECT_TRUE(failed_with("is not in this machine")) << err_;
   EXPECT_EQ(with({"bench"}), kNothingFound);
   EXPECT_TRUE(failed_with("candidates, explain and tune --model work for it")) << err_;
   EXPECT_EQ(with({"candidates"}), kDone);
@@ -142,7 +144,7 @@ TEST_F(Tune, StoresAreCarriedAsJson) {
 
   std::ofstream(folder_ / "bad.json") << "{\"gemwright_store\": 1,\n\"records\": [}";
   EXPECT_EQ(run({"store", "import", folder_ / "bad.json"}), kUsage);
-  EXPECT_TRUE(failed_with("line 2"));
+  EXPECT_TRUE(failed_with("bad.json: store export: given parse error at line 2")) << err_;
   EXPECT_EQ(run({"store", "list", "--store", folder_ / "none.db"}), kUsage);
   EXPECT_TRUE(failed_with("none.db")) << err_;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none.db"));
