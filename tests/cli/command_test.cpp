@@ -1,4 +1,5 @@
 #include "cli/support.hpp"
+#include <gemwright/device.hpp>
 
 #include <chrono>
 #include <csignal>
