@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,33 @@ void write_at(int file, std::uint64_t offset, const std::byte* data, std::size_t
     offset += static_cast<std::uint64_t>(written);
     data += written;
     bytes -= static_cast<std::size_t>(written);
+  }
+}
+
+// Whether the path still names the open file, or another process has finished and renamed it.
+bool is_named(int file, const fs::path& path) {
+  struct stat opened {};
+  struct stat named {};
+  return fstat(file, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// The unfinished file, locked as long as it is open: of two processes one writes.
+int open_alone(const fs::path& path, const fs::path& unfinished) {
+  std::error_code ignored;
+  const fs::file_status there = fs::symlink_status(path, ignored);
+  if (fs::exists(there) && !fs::is_regular_file(there)) {
+    throw InvalidArgument("output", path.string(), "a new name, or that of a regular file");
+  }
+  for (;;) {
+    const int file = open(unfinished.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (file < 0) fail("write", unfinished);
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(file);
+      throw Error("cannot write " + path.string() + ": another process is writing it");
+    }
+    if (is_named(file, unfinished)) return file;
+    close(file);
   }
 }
 
@@ -78,13 +106,14 @@ SafetensorsWriter::SafetensorsWriter(fs::path path, Header header, const std::st
   lay_out(header_);
   const std::string text = text_of(header_);
   data_begin_ = text.size();
-  const bool goes_on = resume(text, stamp);
   const fs::path unfinished = partial(path_);
-  file_ = open(unfinished.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (goes_on ? 0 : O_TRUNC), 0644);
-  if (file_ < 0) fail("write", unfinished);
+  file_ = open_alone(path_, unfinished);
+  const bool goes_on = resume(text, stamp);
   if (!goes_on) {
     const std::uint64_t end = header_.tensors.empty() ? 0 : header_.tensors.back().end;
-    if (ftruncate(file_, static_cast<off_t>(data_begin_ + end)) != 0) fail("write", unfinished);
+    if (ftruncate(file_, 0) != 0 || ftruncate(file_, static_cast<off_t>(data_begin_ + end)) != 0) {
+      fail("write", unfinished);
+    }
     write_at(file_, 0, reinterpret_cast<const std::byte*>(text.data()), text.size(), unfinished);
     if (fsync(file_) != 0) fail("write", unfinished);
     write_atomically(journal_of(path_), stamp + "\n");

@@ -118,6 +118,28 @@ TEST_F(SafetensorsFiles, StartsAgainUnderAnotherHeader) {
   EXPECT_EQ(writer.done(writer.header().tensors[0]), std::nullopt);
 }
 
+TEST_F(SafetensorsFiles, IsWrittenByOneAtATime) {
+  const fs::path path = folder_ / "out.safetensors";
+  {
+    SafetensorsWriter writer(path, two_tensors(), "stamp");
+    EXPECT_THROW(SafetensorsWriter(path, two_tensors(), "stamp"), Error);
+    EXPECT_THROW(SafetensorsWriter(path, {}, "another stamp"), Error);
+    writer.write(writer.header().tensors[1], 0, bytes_of("12345"));
+    writer.commit();
+    // What is written now is another file; the first holds its lock until it goes.
+    SafetensorsWriter(path, {}, "").discard();
+  }
+  EXPECT_EQ(SafetensorsFile(path).header().tensors.size(), 2U);
+}
+
+TEST_F(SafetensorsFiles, ReplacesNothingButRegularFiles) {
+  fs::create_directory(folder_ / "folder");
+  fs::create_symlink("elsewhere", folder_ / "link");
+  EXPECT_THROW(SafetensorsWriter(folder_ / "folder", {}, ""), InvalidArgument);
+  EXPECT_THROW(SafetensorsWriter(folder_ / "link", {}, ""), InvalidArgument);
+  EXPECT_THROW(SafetensorsWriter("/dev/null", {}, ""), InvalidArgument);
+}
+
 TEST_F(SafetensorsFiles, RefusesHostileHeadersByTensor) {
   const auto says = [&](const std::string& header, std::size_t data, const std::string& text) {
     const std::string said = refusal(header, data);
