@@ -20,12 +20,13 @@ class Database {
   virtual std::optional<Record> find(const std::string& problem, const std::string& device) = 0;
   /// Keeps the record unless there is one already, and returns the one that is kept: two processes
   /// that tune the same problem at once agree on the answer. `replace` overrides. What cannot be
-  /// written is remembered by this object all the same.
+  /// written is remembered by this object all the same, and written with the next that can.
   virtual Record keep(const Record& record, bool replace) = 0;
   /// Keeps the record if there is none or if it supersedes() the one there; true when it was kept.
   virtual bool merge(const Record& record) = 0;
   virtual std::vector<Record> list() = 0;
-  /// How many were removed. An empty device or problem matches all.
+  /// How many were removed; failures of that problem and device are forgotten with them. An empty
+  /// device or problem matches all.
   virtual int remove(const std::string& problem, const std::string& device) = 0;
   virtual void remember_failure(const Failure& failure) = 0;
   /// Failures of a family version on a device; a fault or hang counts for every problem. An empty
@@ -33,7 +34,8 @@ class Database {
   virtual std::vector<Failure> failures(const std::string& device) = 0;
   /// Where it is, for messages: a path, or "memory".
   virtual std::string location() const = 0;
-  /// Why the last record could not be written; empty when it was.
+  /// Why the file could not be read or written the last time, or a record not be written yet; empty
+  /// when all is well.
   virtual std::string trouble() = 0;
 };
 

@@ -62,29 +62,22 @@ class FileDatabase final : public Database, public ForkGuard {
     cache_.clear();
     const int unsaved = unsaved_->remove(problem, device);
     return unsaved + attempt("removal", 0, [&](Session& session) {
-             Statement statement(session.connection,
-                                 "DELETE FROM records WHERE (?1 = '' OR problem = ?1) AND "
-                                 "(?2 = '' OR device = ?2) RETURNING 1");
-             statement.bind(1, problem).bind(2, device);
-             int removed = 0;
-             while (statement.step()) ++removed;
+             Transaction transaction(session.connection);
+             const int removed = remove_rows(session, "records", problem, device);
+             remove_rows(session, "failures", problem, device);
+             transaction.commit();
              return removed;
            });
   }
 
   void remember_failure(const Failure& failure) override {
     const std::lock_guard lock(mutex_);
-    const std::string json = dump(to_json(failure));
     const bool written = attempt("write", false, [&](Session& session) {
-      Statement statement(session.connection,
-                          "INSERT OR REPLACE INTO failures VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
-      statement.bind(1, failure.device).bind(2, failure.family);
-      statement.bind(3, std::int64_t{failure.family_version});
-      statement.bind(4, failure.configuration_name).bind(5, failure.problem).bind(6, json);
-      statement.step();
+      insert(session, failure);
       return true;
     });
     if (!written) unsaved_->remember_failure(failure);
+    unwritten_ = unwritten_ || !written;
   }
 
   std::vector<Failure> failures(const std::string& device) override {
@@ -110,7 +103,7 @@ class FileDatabase final : public Database, public ForkGuard {
 
   std::string trouble() override {
     const std::lock_guard lock(mutex_);
-    return unwritten_ ? "store " + path_.string() + ": " + reported_ : std::string();
+    return unwritten_ || failed_ ? "store " + path_.string() + ": " + reason_ : std::string();
   }
 
  private:
@@ -125,6 +118,18 @@ class FileDatabase final : public Database, public ForkGuard {
     const Use row(session.find);
     row->bind(1, problem).bind(2, device);
     return row->step() ? read(session.find) : std::nullopt;
+  }
+
+  static int remove_rows(Session& session, const std::string& table, const std::string& problem,
+                         const std::string& device) {
+    const std::string sql = "DELETE FROM " + table +
+                            " WHERE (?1 = '' OR problem = ?1) AND (?2 = '' OR device = ?2) "
+                            "RETURNING 1";
+    Statement statement(session.connection, sql.c_str());
+    statement.bind(1, problem).bind(2, device);
+    int removed = 0;
+    while (statement.step()) ++removed;
+    return removed;
   }
 
   // The record that is kept in the end, and whether it is the new one.
@@ -142,7 +147,7 @@ class FileDatabase final : public Database, public ForkGuard {
           return std::optional(std::pair(record, true));
         });
     cache_.erase(record.problem + '\n' + record.device);
-    unwritten_ = !kept;
+    unwritten_ = !kept || (unwritten_ && !write_unsaved());
     if (kept) return *kept;
     const auto there = unsaved_->find(record.problem, record.device);
     const bool won = !there || wins(record, *there);
@@ -155,6 +160,35 @@ class FileDatabase final : public Database, public ForkGuard {
                         "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     bind(statement, record);
     statement.step();
+  }
+
+  static void insert(Session& session, const Failure& failure) {
+    const std::string json = dump(to_json(failure));
+    Statement statement(session.connection,
+                        "INSERT OR REPLACE INTO failures VALUES (?1, ?2, ?3, ?4, ?5, ?6)");
+    statement.bind(1, failure.device).bind(2, failure.family);
+    statement.bind(3, std::int64_t{failure.family_version});
+    statement.bind(4, failure.configuration_name).bind(5, failure.problem).bind(6, json);
+    statement.step();
+  }
+
+  // Writes what could not be written before; false when it still cannot.
+  bool write_unsaved() {
+    const bool written = attempt("write", false, [&](Session& session) {
+      Transaction transaction(session.connection);
+      for (const Record& record : unsaved_->list()) {
+        const auto there = select(session, record.problem, record.device);
+        if (!there || supersedes(record, *there)) insert(session, record);
+      }
+      for (const Failure& failure : unsaved_->failures("")) insert(session, failure);
+      transaction.commit();
+      return true;
+    });
+    if (written) {
+      unsaved_ = open_memory();
+      cache_.clear();
+    }
+    return written;
   }
 
   // Drops what memory holds when the file has changed or is another one by now.
@@ -185,12 +219,15 @@ class FileDatabase final : public Database, public ForkGuard {
     for (int round = 0; round < 2; ++round) {
       try {
         if (!session_) open();
-        return operation(*session_);
+        Result result = operation(*session_);
+        failed_ = false;
+        return result;
       } catch (const SqliteError& error) {
         report(what, error);
         if (shipped_ || !error.damaged() || !replace_damaged()) break;
       }
     }
+    failed_ = true;
     return fallback;
   }
 
@@ -214,6 +251,7 @@ class FileDatabase final : public Database, public ForkGuard {
 
   // A store that stays unusable says so once, not at every lookup.
   void report(const char* what, const SqliteError& error) {
+    reason_ = error.what();
     if (reported_ == error.what()) return;
     reported_ = error.what();
     log::warn("store {}: {} failed: {}", path_.string(), what, error.what());
@@ -227,8 +265,10 @@ class FileDatabase final : public Database, public ForkGuard {
   Clock::time_point checked_{};
   std::int64_t version_ = -1;
   std::string reported_;
-  bool unwritten_ = false;  // the last record could not be
-  // What could not be written; gone with this object.
+  std::string reason_;      // of the last operation that failed
+  bool failed_ = false;     // the last operation
+  bool unwritten_ = false;  // something in unsaved_
+  // What could not be written yet: it is with the next record that can.
   std::unique_ptr<Database> unsaved_;
 };
 

@@ -51,9 +51,14 @@ class MemoryDatabase final : public Database {
 
   int remove(const std::string& problem, const std::string& device) override {
     const std::lock_guard lock(mutex_);
+    const auto matches = [&](const std::string& its_problem, const std::string& its_device) {
+      return (problem.empty() || its_problem == problem) &&
+             (device.empty() || its_device == device);
+    };
+    std::erase_if(failures_,
+                  [&](const Failure& failure) { return matches(failure.problem, failure.device); });
     return static_cast<int>(std::erase_if(records_, [&](const auto& entry) {
-      return (problem.empty() || entry.first.first == problem) &&
-             (device.empty() || entry.first.second == device);
+      return matches(entry.first.first, entry.first.second);
     }));
   }
 

@@ -198,6 +198,22 @@ TEST_F(Faults, AStoreThatAnotherProcessHoldsIsAMiss) {
   EXPECT_TRUE(database->find(problem_key(1), "test device"));
 }
 
+TEST_F(Faults, WhatCouldNotBeWrittenIsWithTheNextThatCan) {
+  const auto database = open_file(path());
+  {
+    const files::FileLock other(path().string() + ".lock", files::FileLock::Kind::alone, 0);
+    ASSERT_TRUE(other.held());
+    database->keep(sample(1), false);
+    database->remember_failure(sample_failure());
+    EXPECT_NE(database->trouble(), "");
+  }
+  database->keep(sample(2), false);
+  EXPECT_EQ(database->trouble(), "");
+  EXPECT_EQ(database->list().size(), 2U);
+  EXPECT_EQ(open_file(path())->list().size(), 2U);
+  EXPECT_EQ(open_file(path())->failures("").size(), 1U);
+}
+
 TEST_F(Faults, AFolderThatCannotBeMade) {
   ASSERT_EQ(chmod(folder_.c_str(), 0555), 0);
   EXPECT_TRUE(in_child([&] {

@@ -83,6 +83,22 @@ TEST_F(FileDatabase, RemembersFailuresOnce) {
   EXPECT_EQ(database->failures("").size(), 1U);
 }
 
+TEST_F(FileDatabase, ForgetsFailuresWithTheirProblems) {
+  Failure other = sample_failure();
+  other.problem = problem_key(77);
+  for (const auto& database : {open_file(path()), open_memory()}) {
+    database->remember_failure(sample_failure());
+    database->remember_failure(other);
+    database->remove(other.problem, "");
+    ASSERT_EQ(database->failures("").size(), 1U);
+    EXPECT_EQ(database->failures("")[0].problem, sample_failure().problem);
+    database->remove("", "another device");
+    EXPECT_EQ(database->failures("").size(), 1U);
+    EXPECT_EQ(database->remove("", ""), 0);
+    EXPECT_TRUE(database->failures("").empty());
+  }
+}
+
 TEST_F(FileDatabase, IsPrivateToTheUser) {
   const auto path = folder_ / "a" / "store.db";
   const auto database = open_file(path);
