@@ -4,7 +4,6 @@
 #include "families/cuda_hopper/configurations.hpp"
 #include "families/cuda_hopper/kernel.hpp"
 #include "families/cuda_hopper/setting.hpp"
-#include "model/hopper_cost.hpp"
 
 #include <algorithm>
 
@@ -74,24 +73,10 @@ class CudaHopper final : public CudaFamily {
     for (std::size_t i = 0; i < configurations.size(); ++i) {
       const Setting s = setting_of(configurations[i]);
       const View view = view_of(problem, s.swap);
-      estimates[i] = model::hopper_cost({.m = s.swap ? problem.n : problem.m,
-                                         .n = s.swap ? problem.m : problem.n,
-                                         .k = problem.k,
-                                         .batch = problem.batch,
-                                         .input_bytes = size_bytes(problem.a.type),
-                                         .output_bytes = size_bytes(problem.d.type),
-                                         .tile_m = s.tile_m,
-                                         .tile_n = s.tile_n,
-                                         .stages = s.stages,
-                                         .cluster_m = s.cluster_m,
-                                         .cluster_n = s.cluster_n,
-                                         .split = s.split,
-                                         .stream_k = s.stream_k,
-                                         .consumers = s.consumers(),
-                                         .ping_pong = s.ping_pong,
-                                         .ingest_a = ingest(view.load_a),
-                                         .ingest_b = ingest(view.load_b)},
-                                        device.profile().cuda);
+      model::HopperWork work = work_of(problem, s);
+      work.ingest_a = ingest(view.load_a);
+      work.ingest_b = ingest(view.load_b);
+      estimates[i] = model::hopper_cost(work, device.profile().cuda);
     }
   }
 

@@ -101,6 +101,25 @@ View view_of(const Problem& problem, bool swap) {
   return view;
 }
 
+model::HopperWork work_of(const Problem& problem, const Setting& s) {
+  return {.m = s.swap ? problem.n : problem.m,
+          .n = s.swap ? problem.m : problem.n,
+          .k = problem.k,
+          .batch = problem.batch,
+          .input_bytes = size_bytes(problem.a.type),
+          .output_bytes = size_bytes(problem.d.type),
+          .tile_m = s.tile_m,
+          .tile_n = s.tile_n,
+          .stages = s.stages,
+          .cluster_m = s.cluster_m,
+          .cluster_n = s.cluster_n,
+          .split = s.split,
+          .stream_k = s.stream_k,
+          .consumers = s.consumers(),
+          .ping_pong = s.ping_pong,
+          .warps = s.warps};
+}
+
 int threads(const Setting& setting, const View& view) {
   return 128 * ((view.threads_load() ? 2 : 1) + setting.consumers());
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "families/family.hpp"
+#include "model/hopper_cost.hpp"
 
 #include <string>
 
@@ -67,6 +68,9 @@ struct View {
 View view_of(const Problem& problem, bool swap);
 
 int threads(const Setting& setting, const View& view);
+
+/// What the model is asked about, with bulk copies for both inputs.
+model::HopperWork work_of(const Problem& problem, const Setting& setting);
 
 /// Chunks of D that a consumer keeps in shared memory: one fills while the other is copied out.
 inline constexpr int kBuffers = 2;

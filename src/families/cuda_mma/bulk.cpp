@@ -2,7 +2,6 @@
 
 #include "device/profile.hpp"
 #include "families/cuda_common/layout.hpp"
-#include "model/hopper_cost.hpp"
 
 #include <algorithm>
 #include <array>
@@ -63,24 +62,6 @@ std::vector<Setting> bulk_settings(const Problem& problem, const Device& device)
     }
   }
   return found;
-}
-
-Estimate bulk_estimate(const Problem& problem, const Device& device, const Setting& s) {
-  return model::hopper_cost({.m = s.swap ? problem.n : problem.m,
-                             .n = s.swap ? problem.m : problem.n,
-                             .k = problem.k,
-                             .batch = problem.batch,
-                             .input_bytes = size_bytes(problem.a.type),
-                             .output_bytes = size_bytes(problem.d.type),
-                             .tile_m = s.tile_m,
-                             .tile_n = s.tile_n,
-                             .stages = s.stages,
-                             .cluster_m = s.cluster_m,
-                             .cluster_n = s.cluster_n,
-                             .split = s.split,
-                             .consumers = s.consumers(),
-                             .warps = true},
-                            device.profile().cuda);
 }
 
 }  // namespace gemwright::cuda_mma

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "families/cuda_hopper/setting.hpp"
-#include "model/estimate.hpp"
 
 #include <vector>
 
@@ -11,8 +10,5 @@ namespace gemwright::cuda_mma {
 
 /// Every setting that can run the problem; none where bulk copies do not take its operands.
 std::vector<cuda_hopper::Setting> bulk_settings(const Problem& problem, const Device& device);
-
-Estimate bulk_estimate(const Problem& problem, const Device& device,
-                       const cuda_hopper::Setting& setting);
 
 }  // namespace gemwright::cuda_mma

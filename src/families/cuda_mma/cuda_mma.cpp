@@ -247,7 +247,8 @@ class CudaMma final : public CudaFamily {
                 std::span<Estimate> estimates) const override {
     for (std::size_t i = 0; i < configurations.size(); ++i) {
       if (is_bulk(configurations[i])) {
-        estimates[i] = cuda_mma::bulk_estimate(problem, device, bulk_setting(configurations[i]));
+        estimates[i] = model::hopper_cost(
+            cuda_hopper::work_of(problem, bulk_setting(configurations[i])), device.profile().cuda);
         continue;
       }
       estimates[i] =
