@@ -4,6 +4,7 @@
 #include "cli/progress.hpp"
 #include "cli/text.hpp"
 #include "device/calibrate.hpp"
+#include "problem/extent.hpp"
 #include "tune/tuner.hpp"
 #include <gemwright/errors.hpp>
 

@@ -2,6 +2,7 @@
 #include "cli/json.hpp"
 #include "cli/options.hpp"
 #include "cli/text.hpp"
+#include "problem/extent.hpp"
 #include <gemwright/planner.hpp>
 
 #include <algorithm>

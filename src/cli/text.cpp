@@ -62,10 +62,6 @@ std::string rate_text(double per_second, const char* unit) {
   return fmt::format("{:.3g} {}{}", per_second, kPrefixes[prefix], unit);
 }
 
-bool has_empty_result(const Problem& problem) {
-  return problem.m == 0 || problem.n == 0 || problem.batch == 0;
-}
-
 void print_left_out(std::ostream& out, const std::vector<lists::LeftOut>& left_out) {
   for (const auto& tensor : left_out) {
     out << fmt::format("gemwright: left out: {} x {}: {}\n", tensor.count, tensor.role,

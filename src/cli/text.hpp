@@ -25,9 +25,7 @@ std::string count_text(std::size_t count, const std::string& thing);
 /// 0.
 std::string rate_text(double per_second, const char* unit);
 
-/// Whether there is nothing to compute, and what is then said instead of a kernel. With K = 0 there
-/// is: zeros and the bias.
-bool has_empty_result(const Problem& problem);
+/// What is said instead of a kernel where has_empty_result().
 inline constexpr const char* kEmptyResult = "an empty result needs no kernel";
 
 /// A line for each kind of thing that a list's source holds and no problem was made of.

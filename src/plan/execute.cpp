@@ -126,7 +126,7 @@ void check_workspace(const Workspace& workspace, std::size_t needed) {
 
 void execute(const Problem& given, const Canonical& form, const Kernel& kernel,
              const Operands& operands, Stream stream, Workspace workspace, WorkspacePool& pool) {
-  if (given.m == 0 || given.n == 0 || given.batch == 0) return;
+  if (has_empty_result(given)) return;
   check_operands(given, operands);
   const Operands mapped = form.swapped ? operands.transposed() : operands;
   if (workspace.data != nullptr) {

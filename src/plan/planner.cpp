@@ -3,6 +3,7 @@
 #include "model/rank.hpp"
 #include "plan/explain.hpp"
 #include "plan/plan_impl.hpp"
+#include "problem/extent.hpp"
 #include "store/database.hpp"
 #include "tune/memory.hpp"
 #include "tune/tuner.hpp"
@@ -213,7 +214,7 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
   check(options);
   const Canonical form = canonical(given);
   const Problem& problem = form.problem;
-  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) {
+  if (has_empty_result(problem)) {
     Explanation nothing;
     nothing.chosen = {.family = "none", .configuration = "empty", .failure = {}};
     return make_plan(given, form, device_, {nullptr, std::move(nothing)});
@@ -260,7 +261,7 @@ CandidateList Planner::candidates(const Problem& given) const {
   given.check();
   const Canonical form = canonical(given);
   CandidateList list;
-  if (form.problem.m == 0 || form.problem.n == 0 || form.problem.batch == 0) return list;
+  if (has_empty_result(form.problem)) return list;
   list.floor_us = model::floor_us(form.problem, device_);
   for (const Candidate& candidate : model::rank(form.problem, device_, list.refusals)) {
     list.candidates.push_back(report_of(candidate));

@@ -11,6 +11,11 @@ namespace gemwright {
 /// Of each of a problem's sizes.
 inline constexpr std::int64_t kMaxSize = std::int64_t{1} << 40;
 
+/// Whether there is nothing to compute. With K = 0 there is: zeros and the bias.
+inline bool has_empty_result(const Problem& problem) {
+  return problem.m == 0 || problem.n == 0 || problem.batch == 0;
+}
+
 /// A size-1 dimension's stride says nothing, and may be any number; it gets the value of the layout
 /// that the other dimension suggests, so that no kernel refuses it for a stride that is never used.
 inline void normalise_strides(Operand& operand, std::int64_t rows, std::int64_t cols,

@@ -115,7 +115,7 @@ void check_reach(const std::string& name, const Operand& operand, std::int64_t r
 
 // Distinct elements must lie at distinct addresses: each stride passes all that lies inside it.
 void check_no_overlap(const Problem& problem) {
-  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return;
+  if (has_empty_result(problem)) return;
   const Operand& d = problem.d;
   std::array<std::pair<std::int64_t, std::int64_t>, 3> dims{{
       {d.row_stride, problem.m},

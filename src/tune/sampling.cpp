@@ -1,5 +1,7 @@
 #include "tune/sampling.hpp"
 
+#include "problem/extent.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -61,7 +63,7 @@ Indices batches(std::int64_t size, std::mt19937_64& random) {
 }  // namespace
 
 std::vector<SampleBlock> sample_blocks(const Problem& problem) {
-  if (problem.m == 0 || problem.n == 0 || problem.batch == 0) return {};
+  if (has_empty_result(problem)) return {};
   const double few = static_cast<double>(std::min(problem.m, problem.n));
   const double many = static_cast<double>(std::max(problem.m, problem.n));
   const auto depth = static_cast<double>(std::max<std::int64_t>(problem.k, 1));
