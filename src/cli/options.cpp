@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -53,12 +52,9 @@ void check_place(const char* argument, const std::filesystem::path& path) {
 
 // Where the user's store is in the home folder, one that is named and is not there is a slip too.
 void check_home() {
-  const auto named = [](const char* variable) {
-    const char* value = std::getenv(variable);
-    return std::filesystem::path(value == nullptr ? "" : value);
-  };
-  const std::filesystem::path home = named("HOME");
-  if (named("XDG_CACHE_HOME").is_absolute() || !home.is_absolute()) return;
+  const std::filesystem::path home = files::environment("HOME");
+  const std::filesystem::path cache = files::environment("XDG_CACHE_HOME");
+  if (cache.is_absolute() || !home.is_absolute()) return;
   if (std::filesystem::is_directory(home)) return;
   throw InvalidArgument("HOME", home.string() + ", which is no folder",
                         "a folder that is there, for the store; or name that with --store or "
@@ -218,11 +214,11 @@ Device OutputOptions::present_device() const {
 }
 
 Store StoreOptions::store() const {
-  const char* named = std::getenv("GEMWRIGHT_STORE");
+  const std::string named = files::environment("GEMWRIGHT_STORE");
   if (!path.empty()) {
     check_place("--store", path);
     check_kind("--store", path);
-  } else if (named != nullptr && *named != '\0') {
+  } else if (!named.empty()) {
     check_place("GEMWRIGHT_STORE", named);
   } else {
     check_home();

@@ -152,8 +152,8 @@ Cache Cache::user() {
       log::warn("GEMWRIGHT_CACHE_MB is \"{}\", not a number of megabytes", megabytes);
     }
   }
-  const char* folder = std::getenv("GEMWRIGHT_CACHE");
-  if (folder != nullptr && *folder != '\0') return Cache(folder, max_bytes);
+  const std::string folder = files::environment("GEMWRIGHT_CACHE");
+  if (!folder.empty()) return Cache(folder, max_bytes);
   return Cache(files::cache_folder() / "cubin", max_bytes);
 }
 

@@ -19,11 +19,6 @@
 namespace gemwright::files {
 namespace {
 
-std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
-
 void make_folder(const std::filesystem::path& folder) {
   if (folder.empty() || std::filesystem::exists(folder)) return;
   make_folder(folder.parent_path());
@@ -75,6 +70,11 @@ bool write_all(int file, std::string_view contents) {
 }
 
 }  // namespace
+
+std::string environment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
 
 std::filesystem::path cache_folder() {
   // The specification of XDG says to ignore a relative path.

@@ -2,25 +2,15 @@
 #include "store/database.hpp"
 #include <gemwright/store.hpp>
 
-#include <cstdlib>
-
 namespace gemwright {
-namespace {
-
-std::filesystem::path from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::filesystem::path() : std::filesystem::path(value);
-}
-
-}  // namespace
 
 std::filesystem::path store::user_path() {
-  auto path = from_environment("GEMWRIGHT_STORE");
+  const std::filesystem::path path = files::environment("GEMWRIGHT_STORE");
   return path.empty() ? files::cache_folder() / "store.db" : path;
 }
 
 Store Store::user() {
-  return open(store::user_path(), from_environment("GEMWRIGHT_SHIPPED_STORE"));
+  return open(store::user_path(), files::environment("GEMWRIGHT_SHIPPED_STORE"));
 }
 
 Store Store::open(const std::filesystem::path& path, const std::filesystem::path& shipped) {
