@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #pragma GCC visibility push(default)
 
@@ -24,11 +25,14 @@ class InvalidArgument : public Error {
   const std::string& argument() const noexcept { return argument_; }
 
   /// The same, said of an argument inside something: a file, a list's line.
-  InvalidArgument within(const std::string& place) const { return {place + ": ", *this}; }
+  InvalidArgument within(const std::string& place) const { return named(place + ": " + argument_); }
+  /// The same, said of another name: an option as it was typed, a tensor instead of "w".
+  InvalidArgument named(std::string name) const { return {std::move(name), *this}; }
 
  private:
-  InvalidArgument(const std::string& prefix, const InvalidArgument& inner)
-      : Error(prefix + inner.what()), argument_(prefix + inner.argument_) {}
+  // What follows the argument's name is the other's.
+  InvalidArgument(std::string argument, const InvalidArgument& other)
+      : Error(argument + (other.what() + other.argument_.size())), argument_(std::move(argument)) {}
 
   std::string argument_;
 };

@@ -1,6 +1,5 @@
 #include "checkpoint/quantise.hpp"
 
-#include "checkpoint/named.hpp"
 #include "checkpoint/translate.hpp"
 #include "formats/error_sums.hpp"
 #include "formats/packed_header.hpp"
@@ -8,6 +7,7 @@
 #include "formats/slices.hpp"
 #include "lists/safetensors.hpp"
 #include "numeric/convert.hpp"
+#include <gemwright/errors.hpp>
 
 #include <algorithm>
 #include <array>
@@ -54,9 +54,9 @@ InvalidArgument of_tensor(const InvalidArgument& error, const files::Tensor& ten
   const auto in = [&](const std::filesystem::path& path) {
     return path.string() + ": " + tensor.name;
   };
-  if (error.argument() == "w") return named(in(file), error);
+  if (error.argument() == "w") return error.named(in(file));
   if (error.argument() == "second_moments" && plan.moments != nullptr) {
-    return named(in(plan.moments->path()), error);
+    return error.named(in(plan.moments->path()));
   }
   return error.within(in(file));
 }

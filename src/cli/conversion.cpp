@@ -1,7 +1,7 @@
 #include "cli/conversion.hpp"
 
-#include "checkpoint/named.hpp"
 #include "cli/progress.hpp"
+#include <gemwright/errors.hpp>
 
 #include <ostream>
 #include <utility>
@@ -39,7 +39,7 @@ int convert(Context& context, const checkpoint::Checkpoint& in, const Conversion
     context.err << "gemwright: " << cancelled.what() << '\n';
     return kInterrupted;
   } catch (const InvalidArgument& error) {
-    if (error.argument() == "out") throw checkpoint::named("--out", error);
+    if (error.argument() == "out") throw error.named("--out");
     throw;
   }
   return kDone;

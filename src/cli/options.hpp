@@ -1,10 +1,10 @@
 // Options that several commands share.
 #pragma once
 
-#include "checkpoint/named.hpp"
 #include "cli/command.hpp"
 #include "lists/entry.hpp"
 #include <gemwright/device.hpp>
+#include <gemwright/errors.hpp>
 #include <gemwright/store.hpp>
 
 #include <cstdint>
@@ -24,7 +24,7 @@ auto option(const char* name, const std::string& given, const Parse& parse) {
   try {
     return parse(given);
   } catch (const InvalidArgument& error) {
-    throw checkpoint::named(name, error);
+    throw error.named(name);
   }
 }
 

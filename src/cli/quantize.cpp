@@ -1,4 +1,3 @@
-#include "checkpoint/named.hpp"
 #include "checkpoint/quantise.hpp"
 #include "cli/command.hpp"
 #include "cli/conversion.hpp"
@@ -37,7 +36,7 @@ WeightFormat format_of(const Options& options) {
     try {
       format.check();
     } catch (const InvalidArgument& error) {
-      throw checkpoint::named("--group", error);
+      throw error.named("--group");
     }
   }
   if (!options.scale.empty()) {
@@ -50,28 +49,23 @@ WeightFormat format_of(const Options& options) {
   return format;
 }
 
+template <typename Predicate>
+bool any_tensor(const checkpoint::Checkpoint& in, const Predicate& predicate) {
+  return std::ranges::any_of(in.shards(), [&](const auto& shard) {
+    return std::ranges::any_of(shard.file.header().tensors, predicate);
+  });
+}
+
 // A pattern that no tensor matches is a slip: what it should keep would be packed.
 void check_keep(const checkpoint::Checkpoint& in, const std::vector<std::string>& keep) {
-  const auto matched = [&](const std::string& pattern) {
-    return std::ranges::any_of(in.shards(), [&](const auto& shard) {
-      return std::ranges::any_of(shard.file.header().tensors, [&](const files::Tensor& tensor) {
-        return checkpoint::matches(tensor.name, pattern);
-      });
-    });
-  };
   for (const std::string& pattern : keep) {
-    if (matched(pattern)) continue;
+    const auto matches = [&](const files::Tensor& tensor) {
+      return checkpoint::matches(tensor.name, pattern);
+    };
+    if (any_tensor(in, matches)) continue;
     throw InvalidArgument("--keep", pattern,
                           "the name of a tensor, or a pattern of one; inspect lists them");
   }
-}
-
-bool quantises_any(const checkpoint::Checkpoint& in, const checkpoint::QuantisePlan& plan) {
-  return std::ranges::any_of(in.shards(), [&](const auto& shard) {
-    return std::ranges::any_of(shard.file.header().tensors, [&](const files::Tensor& tensor) {
-      return is_quantised(tensor, plan);
-    });
-  });
 }
 
 std::string weight_name(const std::string& tensor) {
@@ -150,7 +144,8 @@ int run_quantize(Context& context, const Options& options) {
     const auto changed = std::filesystem::last_write_time(options.moments).time_since_epoch();
     how.stamp += fmt::format(" moments {} {}", options.moments.string(), changed.count());
   }
-  if (quantises_any(in, plan)) how.metadata["gemwright.format"] = key(format);
+  const auto packs = [&](const files::Tensor& tensor) { return is_quantised(tensor, plan); };
+  if (any_tensor(in, packs)) how.metadata["gemwright.format"] = key(format);
   return convert(
       context, in, options, how, [&plan](const auto& shard) { return quantise_jobs(shard, plan); },
       [&](const Conversion& conversion) {
