@@ -79,7 +79,7 @@ class SafetensorsWriter {
   /// Lays out the tensors in the order given (their offsets are filled in); the data begins at a
   /// multiple of 256 bytes. `stamp` names the inputs: parts of a file under another stamp, or with
   /// another header, are not used. Throws Error when the disk refuses or another process writes the
-  /// same file, InvalidArgument when the path names something else than a regular file.
+  /// same file, InvalidArgument (of "out") when the path names something else than a regular file.
   SafetensorsWriter(std::filesystem::path path, Header header, const std::string& stamp);
   ~SafetensorsWriter();
   SafetensorsWriter(const SafetensorsWriter&) = delete;

@@ -52,7 +52,7 @@ int open_alone(const fs::path& path, const fs::path& unfinished) {
   std::error_code ignored;
   const fs::file_status there = fs::symlink_status(path, ignored);
   if (fs::exists(there) && !fs::is_regular_file(there)) {
-    throw InvalidArgument("output", path.string(), "a new name, or that of a regular file");
+    throw InvalidArgument("out", path.string(), "a new name, or that of a regular file");
   }
   for (;;) {
     const int file = open(unfinished.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
