@@ -90,6 +90,9 @@ TEST_F(Processes, ForkWithTheStoreOpen) {
 }
 
 TEST_F(Processes, ForkWhileAnotherThreadUsesTheStore) {
+#if defined(GEMWRIGHT_SANITIZED)
+  GTEST_SKIP() << "a sanitizer's allocator stays locked in a child of a fork during malloc()";
+#endif
   const auto database = open_file(path());
   std::thread writer([&] {
     for (int n = 0; n < 50; ++n) database->keep(sample(n), false);
