@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace gemwright::store {
 namespace {
 
@@ -249,12 +251,17 @@ class FileDatabase final : public Database, public ForkGuard {
     }
   }
 
-  // A store that stays unusable says so once, not at every lookup.
+  // A store that stays unusable says so once, not at every lookup. A shipped one is there to
+  // answer, and nothing else tells that it does not.
   void report(const char* what, const SqliteError& error) {
     reason_ = error.what();
     if (reported_ == error.what()) return;
     reported_ = error.what();
-    log::warn("store {}: {} failed: {}", path_.string(), what, error.what());
+    if (shipped_) {
+      log::notice(fmt::format("shipped store {} is not used: {}", path_.string(), error.what()));
+    } else {
+      log::warn("store {}: {} failed: {}", path_.string(), what, error.what());
+    }
   }
 
   const std::filesystem::path path_;

@@ -234,6 +234,19 @@ TEST_F(Command, AStoreThatIsMovedAsideIsSaid) {
   EXPECT_EQ(err_, "");
 }
 
+TEST_F(Command, AShippedStoreThatIsNoneIsSaid) {
+  const auto shipped = folder_ / "shipped.db";
+  std::ofstream(shipped) << std::string(5000, 'x');
+  EXPECT_EQ(run({"tune", "--model", "--device", "cpu:1", "--n", "8", "--k", "8", "--shipped-store",
+                 shipped}),
+            kDone);
+  EXPECT_EQ(
+      err_.rfind("gemwright: warning: shipped store " + shipped.string() + " is not used: ", 0), 0U)
+      << err_;
+  EXPECT_EQ(err_.find('\n'), err_.size() - 1) << err_;
+  EXPECT_EQ(std::filesystem::file_size(shipped), 5000U);
+}
+
 TEST_F(Command, AnUnknownLogLevelIsRefused) {
   setenv("GEMWRIGHT_LOG", "loud", 1);
   EXPECT_EQ(run({"store", "path"}), kUsage);
