@@ -28,6 +28,8 @@ void catch_interrupts() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A write beyond the limit of a file's size then fails as any other, and is said.
+  std::signal(SIGXFSZ, SIG_IGN);
   // Started by the tuner, which runs candidates first where a crash harms nobody.
   if (argc == 2 && std::string_view(argv[1]) == "worker") return gemwright::tune::worker_main();
 

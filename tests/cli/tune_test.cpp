@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -190,6 +191,24 @@ TEST_F(Tune, SigintKeepsAndPrintsWhatIsDone) {
   EXPECT_NE(files::read(err).value_or("").find("of 5000 problems done"), std::string::npos);
   EXPECT_NE(files::read(out).value_or("").find("kernel"), std::string::npos);
   EXPECT_TRUE(stored());
+}
+
+// As a shell's "ulimit -f" does: the system would end the program by a signal.
+TEST_F(Tune, AFileBeyondTheLimitOfItsSizeFails) {
+  ASSERT_EQ(run({"store", "list"}), kDone) << "the store is made without a limit";
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{16, 16};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    execl(GEMWRIGHT_PROGRAM, "gemwright", "store", "export", (folder_ / "export.json").c_str(),
+          nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kFailed);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "export.json"));
 }
 
 TEST_F(Tune, AFullOutputFails) {
