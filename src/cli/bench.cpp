@@ -90,25 +90,55 @@ Json json_of(const lists::Entry& entry, const tune::Result& result, double floor
     kernel["predicted_us"] = outcome->candidate.estimate.us;
     kernel["best_us"] = outcome->best_us;
     kernel["median_us"] = outcome->median_us;
+    kernel["rounds"] = outcome->rounds;
     if (!outcome->failure.empty()) kernel["failure"] = outcome->failure;
     json["kernels"].push_back(std::move(kernel));
   }
   return json;
 }
 
-void print(std::ostream& out, const Problem& problem, const tune::Result& result, double floor_us) {
-  out << fmt::format("floor {}, noise {:.1f} %\n", time_text(floor_us), 100 * result.noise);
-  Table table({"kernel", "median", "best", "predicted", "of floor", "math", "memory", "note"});
+// Of the kernel with the most; 0 when nothing was measured.
+std::size_t rounds_of(const tune::Result& result) {
+  std::size_t most = 0;
+  for (const auto& outcome : result.outcomes) most = std::max(most, outcome.rounds);
+  return most;
+}
+
+// Why nothing was measured.
+std::string reason_of(const tune::Result& result) {
+  for (const auto& outcome : result.outcomes) {
+    if (result.note.empty() && !outcome.failure.empty()) return outcome.failure;
+  }
+  return result.note;
+}
+
+// What keeps the times from being compared as they are; empty where they can be.
+std::string caution(const tune::Result& result, const tune::Policy& policy) {
+  if (rounds_of(result) == 1) return "one round only: how far times scatter is not known";
+  if (result.noise <= policy.band) return {};
+  return fmt::format("noisy: times that differ by less than {:.0f} % are equal",
+                     100 * result.noise);
+}
+
+void print(std::ostream& out, const Problem& problem, const tune::Result& result, double floor_us,
+           const tune::Policy& policy) {
+  const std::size_t rounds = rounds_of(result);
+  out << fmt::format("floor {}, {}", time_text(floor_us), count_text(rounds, "round"));
+  out << (rounds > 1 ? fmt::format(", noise {:.1f} %\n", 100 * result.noise) : "\n");
+  Table table(
+      {"kernel", "median", "best", "rounds", "predicted", "of floor", "math", "memory", "note"});
   for (const auto* outcome : sorted(result)) {
     const double us = outcome->median_us;
-    table.add({label(outcome->candidate), time_text(us), time_text(outcome->best_us),
-               time_text(outcome->candidate.estimate.us), percent_text(floor_us, us),
-               us > 0 ? rate_text(problem.flops() / us * 1e6, "FLOP/s") : "-",
-               us > 0 ? rate_text(problem.bytes() / us * 1e6, "B/s") : "-",
-               one_line(outcome->failure)});
+    table.add(
+        {label(outcome->candidate), time_text(us), time_text(outcome->best_us),
+         us > 0 ? std::to_string(outcome->rounds) : "-", time_text(outcome->candidate.estimate.us),
+         percent_text(floor_us, us), us > 0 ? rate_text(problem.flops() / us * 1e6, "FLOP/s") : "-",
+         us > 0 ? rate_text(problem.bytes() / us * 1e6, "B/s") : "-", one_line(outcome->failure)});
   }
   table.print(out);
-  if (!result.note.empty()) out << "note: " << result.note << '\n';
+  for (const auto& note : {result.note, caution(result, policy)}) {
+    if (!note.empty()) out << "note: " << note << '\n';
+  }
   out.flush();  // one problem after the other, also through a pipe
 }
 
@@ -145,7 +175,11 @@ int run_bench(Context& context, const Options& options) {
     double floor_us = 0;
     if (!empty) {
       result = measured(context, options, entry, device, what);
-      all_measured = all_measured && result.chosen >= 0;
+      if (rounds_of(result) == 0) {
+        all_measured = false;
+        context.err << fmt::format("gemwright: {}: nothing measured: {}\n", key(entry.problem),
+                                   one_line(reason_of(result)));
+      }
       floor_us = model::floor_us(canonical(entry.problem).problem, device);
     }
     if (options.output.json) {
@@ -157,7 +191,7 @@ int run_bench(Context& context, const Options& options) {
     if (empty) {
       context.out << "nothing measured: " << kEmptyResult << '\n';
     } else {
-      print(context.out, entry.problem, result, floor_us);
+      print(context.out, entry.problem, result, floor_us, tune::policy_of(device.kind()));
     }
   }
   if (options.output.json) context.out << document(json);
@@ -171,7 +205,8 @@ void add_bench(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand(
       "bench", "Times named kernels, or all candidates of a problem; keeps nothing.");
   command->footer(R"(
-All are checked against the reference, then measured interleaved, with cold weights.
+All are checked against the reference, then measured interleaved, with cold weights. Ends with 1
+when nothing of some problem could be measured.
 
 Examples:
   gemwright bench --m 16 --n 4096 --k 4096 --dtype bf16

@@ -18,6 +18,7 @@ void distrust(Outcome& outcome) {
   outcome.failure = fmt::format("timing: unreliable, {:.1f} us at best and {:.1f} us usually",
                                 outcome.best_us, outcome.median_us);
   outcome.best_us = outcome.median_us = 0;
+  outcome.rounds = 0;
   log::warn("{}: {}", label(outcome.candidate), outcome.failure);
 }
 
@@ -40,6 +41,7 @@ class Decision {
       contenders_.push_back(timed[i].contender);
       outcome(i).best_us = best(timed[i].contender);
       outcome(i).median_us = median(timed[i].contender);
+      outcome(i).rounds = timed[i].contender.samples.size() - timed[i].contender.from;
       if (!timed[i].failure.empty()) outcome(i).failure = "timing: " + timed[i].failure;
     }
   }

@@ -25,7 +25,8 @@ struct Outcome {
   std::shared_ptr<const Kernel> kernel;  // null when it failed
   double best_us = 0;                    // least of the interleaved rounds
   double median_us = 0;
-  std::string failure;  // empty when it ran and was right
+  std::string failure;     // empty when it ran and was right
+  std::size_t rounds = 0;  // that its times are of
 };
 
 struct Result {

@@ -111,9 +111,20 @@ TEST_F(Tune, BenchTimesNamedKernels) {
   EXPECT_EQ(run(arguments), kDone) << err_;
   ASSERT_EQ(json()[0]["kernels"].size(), 1U);
   EXPECT_GT(json()[0]["kernels"][0]["median_us"], 0.0);
+  EXPECT_GT(json()[0]["kernels"][0]["rounds"], 0);
   arguments.insert(arguments.end(), {"--kernel", "no_such_kernel"});
   EXPECT_EQ(run(arguments), kNothingFound);
   EXPECT_TRUE(failed_with("no_such_kernel"));
+}
+
+TEST_F(Tune, BenchFailsWhereNothingWasMeasured) {
+  auto arguments = small("bench");
+  arguments.insert(arguments.end(), {"--time-limit", "1e-6"});
+  EXPECT_EQ(run(arguments), kFailed);
+  EXPECT_EQ(json()[0]["kernels"][0]["rounds"], 0);
+  EXPECT_EQ(err_.rfind("gemwright: m=4 n=48 k=40 ", 0), 0U) << err_;
+  EXPECT_NE(err_.find(": nothing measured: "), std::string::npos) << err_;
+  EXPECT_NE(err_.find("time limit 1e-06 s\n"), std::string::npos) << err_;
 }
 
 TEST_F(Tune, BenchKeepsTheOtherRowsOfAListBesideAnEmptyOne) {
