@@ -77,8 +77,9 @@ using Reports = std::vector<std::pair<std::string, std::string>>;
 /// the folder `out` (with an index where there are several, and copies of the configuration and
 /// tokenizer beside the shards), or to the file `out` where the input is one. Whole files appear in
 /// one step; run again, it skips what is done. Throws InvalidArgument (of "out") for a file that
-/// would be lost and for a folder where a file is wanted or the reverse; a job's own leaves nothing
-/// unfinished behind. Stops between tensors when cancelled, and throws Cancelled.
+/// would be lost, for a folder where a file is wanted or the reverse, and where the folder that
+/// `out` is in is not there; a job's own leaves nothing unfinished behind. Stops between tensors
+/// when cancelled, and throws Cancelled.
 Reports convert(const Checkpoint& in, const std::filesystem::path& out,
                 const std::function<std::vector<Job>(const Checkpoint::Shard&)>& plan,
                 const ConvertOptions& options);

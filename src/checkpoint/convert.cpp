@@ -140,14 +140,16 @@ void copy_companions(const std::vector<fs::path>& companions, const fs::path& fo
   }
 }
 
-// A file becomes a file, all else a folder.
-void check_kind(const fs::path& out, bool to_file) {
+// A file becomes a file, all else a folder. It is made, and the folder that it is in is not: that
+// one is missing would be a slip of the pen.
+void check_place(const fs::path& out, bool to_file) {
   if (to_file && fs::is_directory(out)) {
     throw InvalidArgument("out", out.string() + ", a folder", "a file, as the input is one");
   }
   if (!to_file && fs::exists(out) && !fs::is_directory(out)) {
     throw InvalidArgument("out", out.string() + ", a file", "a folder, as the input is one");
   }
+  files::check_folder_of("out", out);
 }
 
 void write_index(const fs::path& folder,
@@ -171,7 +173,7 @@ Reports convert(const Checkpoint& in, const fs::path& out,
                 const std::function<std::vector<Job>(const Checkpoint::Shard&)>& plan,
                 const ConvertOptions& options) {
   const bool to_file = !fs::is_directory(in.path()) && in.path().extension() == ".safetensors";
-  check_kind(out, to_file);
+  check_place(out, to_file);
   std::vector<std::pair<fs::path, std::vector<Job>>> all;
   std::uint64_t total = 0;
   bool made = false;
@@ -196,7 +198,7 @@ Reports convert(const Checkpoint& in, const fs::path& out,
       refuse(out / kIndexName);
     }
     if (!options.overwrite) check_companions(companions, out);
-    fs::create_directories(out);
+    fs::create_directory(out);
   }
   Converter converter(options, total);
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -16,7 +16,9 @@ void ConversionOptions::add_to(CLI::App& app) {
   app.add_option("in", in, "a .safetensors file, its index, or a folder")
       ->required()
       ->type_name("IN");
-  app.add_option("-o,--out", out, "a file for a file, else a folder")->required()->type_name("OUT");
+  app.add_option("-o,--out", out, "a file for a file, else a folder, which is made")
+      ->required()
+      ->type_name("OUT");
   app.add_flag("--force", force, "make anew, and replace, what is there");
 }
 

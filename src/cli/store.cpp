@@ -45,14 +45,6 @@ struct Options {
   }
 };
 
-// A folder that is not there is a slip of the pen.
-void check_folder(const std::string& file) {
-  const auto folder = std::filesystem::absolute(file).lexically_normal().parent_path();
-  if (std::filesystem::is_directory(folder)) return;
-  throw InvalidArgument("file", file,
-                        "a file in a folder that is there; " + folder.string() + " is no folder");
-}
-
 int print_failures(Context& context, store::Database& database, const Options& options) {
   const auto failures = database.failures(options.device_key(database));
   if (options.output.json) {
@@ -112,7 +104,7 @@ int run_list(Context& context, const Options& options) {
 
 int run_export(Context& context, const Options& options) {
   const bool to_output = options.file.empty() || options.file == "-";
-  if (!to_output) check_folder(options.file);
+  if (!to_output) files::check_folder_of("file", options.file);
   const Store handle = options.store.existing();
   auto& database = handle.database();
   const std::string text = store::export_json(database, options.device_key(database));

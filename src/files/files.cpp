@@ -91,6 +91,15 @@ std::filesystem::path cache_folder() {
   return temporary_folder();
 }
 
+void check_folder_of(const char* argument, const std::filesystem::path& path) {
+  auto whole = std::filesystem::absolute(path).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // "name/"
+  const auto folder = whole.parent_path();
+  if (std::filesystem::is_directory(folder)) return;
+  throw InvalidArgument(argument, path.string(),
+                        "a name in a folder that is there; " + folder.string() + " is no folder");
+}
+
 std::optional<std::string> read(const std::filesystem::path& path) {
   const std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;

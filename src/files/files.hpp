@@ -17,6 +17,9 @@ std::string environment(const char* variable);
 /// made.
 std::filesystem::path cache_folder();
 
+/// Throws InvalidArgument for the argument named unless the folder that the path is in is there.
+void check_folder_of(const char* argument, const std::filesystem::path& path);
+
 /// Contents of a file; nothing when it cannot be read.
 std::optional<std::string> read(const std::filesystem::path& path);
 

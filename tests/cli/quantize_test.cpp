@@ -145,6 +145,23 @@ TEST_F(Quantize, OfAFolderOnlyTheModelsFilesGoAlong) {
   EXPECT_EQ(run({"quantize", in, "-o", out, "--force"}), kDone) << err_;
 }
 
+TEST_F(Quantize, TheOutputIsMadeInAFolderThatIsThere) {
+  const auto in = folder_ / "model";
+  std::filesystem::create_directories(in);
+  std::filesystem::copy_file(in_, in / "model.safetensors");
+  const auto missing = folder_ / "no";
+  for (const auto& [from, to] : {std::pair{in, missing / "made"},
+                                 {in_, missing / "made.safetensors"},
+                                 {in, missing / "such" / "made"}}) {
+    EXPECT_EQ(run({"quantize", from, "-o", to}), kUsage) << to;
+    EXPECT_TRUE(failed_with("--out: given " + to.string())) << err_;
+    EXPECT_TRUE(failed_with(to.parent_path().string() + " is no folder")) << err_;
+    EXPECT_FALSE(std::filesystem::exists(missing));
+  }
+  EXPECT_EQ(run({"quantize", in, "-o", (folder_ / "made").string() + "/"}), kDone) << err_;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "made" / "model.safetensors"));
+}
+
 TEST_F(Quantize, ACheckpointWithoutTensorsIsSaid) {
   const auto empty = folder_ / "empty.safetensors";
   files::SafetensorsWriter(empty, {}, "").commit();
