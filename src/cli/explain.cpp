@@ -75,6 +75,7 @@ Json json_of(const lists::Entry& entry, const Explanation& explanation, const Bu
     json["built"] = {{"registers", report.registers},
                      {"spill_bytes", report.spill_bytes},
                      {"shared_bytes", report.shared_bytes},
+                     {"dynamic_shared_bytes", report.dynamic_shared_bytes},
                      {"compile_ms", report.compile_ms},
                      {"warnings", report.log}};
   }
@@ -121,8 +122,10 @@ void print_why(std::ostream& out, const Explanation& explanation, const tune::Po
 void print_built(std::ostream& out, const BuildReport& report) {
   if (report.registers == 0) return;
   out << fmt::format(
-      "built    {} registers, {} spilled, {} of static shared memory, {}\n", report.registers,
-      bytes_text(report.spill_bytes), bytes_text(static_cast<double>(report.shared_bytes)),
+      "built    {} registers, {} spilled, shared memory {} static and {} dynamic, {}\n",
+      report.registers, bytes_text(report.spill_bytes),
+      bytes_text(static_cast<double>(report.shared_bytes)),
+      bytes_text(static_cast<double>(report.dynamic_shared_bytes)),
       report.compile_ms > 0 ? fmt::format("compiled in {}", time_text(1e3 * report.compile_ms))
                             : "from the cache");
   if (!report.log.empty()) out << fmt::format("warning  {}\n", one_line(report.log));

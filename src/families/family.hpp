@@ -30,9 +30,10 @@ struct Configuration {
 struct BuildReport {
   int registers = 0;
   int spill_bytes = 0;
-  std::size_t shared_bytes = 0;
-  double compile_ms = 0;  // 0 when it came from the cache
-  std::string log;        // warnings
+  std::size_t shared_bytes = 0;          // static
+  std::size_t dynamic_shared_bytes = 0;  // asked for at each launch
+  double compile_ms = 0;                 // 0 when it came from the cache
+  std::string log;                       // warnings
 };
 
 /// A built kernel. It takes the canonical problem it was built for, and any other that serves()

@@ -46,7 +46,9 @@ class GemmKernel final : public Kernel {
         preamble_(source.preamble),
         report_(compiled.report),
         loaded_(cuda::LoadedKernel::load(device, compiled, source.kernel_name,
-                                         static_cast<unsigned>(launch.shared_bytes))) {}
+                                         static_cast<unsigned>(launch.shared_bytes))) {
+    report_.dynamic_shared_bytes = static_cast<std::size_t>(launch.shared_bytes);
+  }
 
   bool serves(const Problem& problem) const override {
     return !family_.refuse(problem, device_) && grid_size(problem, launch_) > 0 &&

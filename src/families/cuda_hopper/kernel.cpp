@@ -56,6 +56,7 @@ class HopperKernel final : public Kernel {
     shape_.cluster[0] = static_cast<unsigned>(setting_.cluster());
     const compile::Compiled compiled = compile::compile(source_);
     report_ = compiled.report;
+    report_.dynamic_shared_bytes = shape_.shared_bytes;
     loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name, shape_.shared_bytes);
     shape_.grid[0] = shape_.cluster[0];
     clusters_ = std::max(1, loaded_->max_active_clusters(shape_));

@@ -42,6 +42,7 @@ class LowbitKernel final : public Kernel {
     if (clusters_ == 0 || dealt(problem).slots == 0) {
       throw DeviceError(name_of(setting_) + " does not fit on the device");
     }
+    report_.dynamic_shared_bytes = dealt(problem).shared_bytes;
   }
 
   bool serves(const Problem& problem) const override {

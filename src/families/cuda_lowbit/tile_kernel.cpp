@@ -19,6 +19,7 @@ class TileKernel final : public Kernel {
         source_(family.source(problem, device, configuration)) {
     const compile::Compiled compiled = compile::compile(source_);
     report_ = compiled.report;
+    report_.dynamic_shared_bytes = static_cast<std::size_t>(launch.shared_bytes);
     loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name,
                                        static_cast<unsigned>(launch.shared_bytes));
   }

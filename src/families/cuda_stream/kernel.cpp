@@ -34,6 +34,7 @@ class StreamKernel final : public Kernel {
     }
     const compile::Compiled compiled = compile::compile(source_);
     report_ = compiled.report;
+    report_.dynamic_shared_bytes = shape_.shared_bytes;
     loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name, shape_.shared_bytes);
     shape_.grid[0] = shape_.cluster[0];
     slots_ = loaded_->max_active_clusters(shape_) * setting_.split;
