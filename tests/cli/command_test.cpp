@@ -56,7 +56,7 @@ TEST_F(Command, WrongUsageIsSaidInOneLine) {
 }
 
 TEST_F(Command, AGpuThatIsNotThereIsNothingFound) {
-  if (Device::all().size() > 60) GTEST_SKIP() << "this machine has it";
+  if (Device::all().size() > 60) GTEST_SKIP() << "this machine has that GPU";
   for (auto arguments : std::vector<std::vector<std::string>>{{"devices"}, {"store", "list"}}) {
     arguments.insert(arguments.end(), {"--device", "cuda:60"});
     EXPECT_EQ(run(arguments), kNothingFound);

@@ -21,10 +21,18 @@ std::vector<std::string> small(const std::string& command) {
   return {command, "--device", "cpu:1", "--m", "4", "--n", "48", "--k", "40", "--json"};
 }
 
+// A row whose measurement something else on this machine disturbed.
+bool spoiled(const nlohmann::json& row) {
+  return row.contains("note");
+}
+std::string why(const nlohmann::json& row) {
+  return "the measurement was disturbed: " + row["note"].get<std::string>();
+}
+
 TEST_F(Tune, TheSecondRunAnswersFromTheStore) {
   EXPECT_EQ(run(small("tune")), kDone) << err_;
   const auto first = json()["rows"][0];
-  if (first.contains("note")) GTEST_SKIP() << first["note"];
+  if (spoiled(first)) GTEST_SKIP() << why(first);
   EXPECT_EQ(first["source"], "tuned");
   EXPECT_GT(first["us"], 0.0);
   EXPECT_EQ(run(small("tune")), kDone);
@@ -66,7 +74,7 @@ TEST_F(Tune, ADescribedDeviceIsRefusedForTuning) {
     arguments.insert(arguments.end(), sizes.begin(), sizes.end());
     return run(arguments);
   };
-  if (Device::parse("l40s").present()) GTEST_SKIP() << "this machine has one";
+  if (Device::parse("l40s").present()) GTEST_SKIP() << "this machine has that GPU";
   EXPECT_EQ(with({"tune"}), kNothingFound);
   EXPECT_TRUE(failed_with("is not in this machine")) << err_;
   EXPECT_EQ(run({"devices", "--calibrate", "--device", "l40s"}), kNothingFound);
@@ -101,7 +109,7 @@ TEST_F(Tune, ATimeLimitIsSaidKeptAndTriedAgainWithMoreTime) {
   EXPECT_EQ(with_limit("0.01")["measured"], false);
   const auto again = with_limit("60");
   EXPECT_EQ(again["source"], "tuned");
-  if (again.contains("note")) GTEST_SKIP() << again["note"];
+  if (spoiled(again)) GTEST_SKIP() << why(again);
   EXPECT_EQ(with_limit("90")["source"], "store");
 }
 
@@ -140,7 +148,7 @@ TEST_F(Tune, BenchKeepsTheOtherRowsOfAListBesideAnEmptyOne) {
 
 TEST_F(Tune, StoresAreCarriedAsJson) {
   EXPECT_EQ(run(small("tune")), kDone);
-  if (json()["rows"][0].contains("note")) GTEST_SKIP() << json()["rows"][0]["note"];
+  if (const auto row = json()["rows"][0]; spoiled(row)) GTEST_SKIP() << why(row);
   const std::string file = folder_ / "export.json";
   EXPECT_EQ(run({"store", "export", file}), kDone);
   const std::string other = folder_ / "other.db";
@@ -224,7 +232,7 @@ TEST_F(Tune, AFileBeyondTheLimitOfItsSizeFails) {
 
 TEST_F(Tune, AFullOutputFails) {
   const int full = open("/dev/full", O_WRONLY);
-  if (full < 0) GTEST_SKIP() << "no /dev/full here";
+  if (full < 0) GTEST_SKIP() << "this system has no /dev/full";
   const pid_t child = fork();
   if (child == 0) {
     dup2(full, STDOUT_FILENO);

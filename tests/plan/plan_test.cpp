@@ -221,7 +221,7 @@ TEST(Planner, AnAnswerThatATimeLimitCutShortStaysUntilThereIsMoreTime) {
   const Plan first = tuning.plan(problem, options);
   const std::string device = Device::cpu(1).key();
   auto record = store.database().find(key(canonical(problem).problem), device);
-  if (!record) GTEST_SKIP() << first.explanation().note;
+  if (!record) GTEST_SKIP() << "the measurement was disturbed: " << first.explanation().note;
   record->note = "2 of 3 candidates not measured: time limit 5 s";
   record->time_limit_s = 5;
   store.database().keep(*record, true);
