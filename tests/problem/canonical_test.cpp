@@ -1,5 +1,7 @@
 #include <gemwright/gemwright.hpp>
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace gemwright {
@@ -80,6 +82,12 @@ TEST(Canonical, CWithoutBetaIsDropped) {
   Problem problem = Problem::mm(4, 4, 4, DataType::f32);
   problem.c = problem.d;
   EXPECT_FALSE(canonical(problem).problem.c.has_value());
+}
+
+TEST(Canonical, AlphaSaysNothingWithoutProducts) {
+  Problem problem = Problem::mm(4, 4, 0, DataType::f32);
+  problem.alpha = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(canonical(problem).problem, Problem::mm(4, 4, 0, DataType::f32));
 }
 
 TEST(Canonical, IsIdempotent) {
