@@ -12,15 +12,16 @@
 namespace gemwright::tune {
 namespace {
 
-constexpr std::array<std::string_view, 7> kNames = {"right", "build",  "wrong", "fault",
-                                                    "hang",  "memory", "undone"};
+constexpr std::array<std::string_view, 8> kNames = {"right", "build", "wrong",  "overflow",
+                                                    "fault", "hang",  "memory", "undone"};
 
 Verdict check_built(const Kernel& kernel, const Problem& problem, Testbed& testbed,
                     const Reference& reference) {
   try {
     std::string failure = validate(kernel, problem, testbed, reference);
     if (failure.empty()) return {};
-    return {Verdict::Kind::wrong, std::move(failure)};
+    return {reference.overflows() ? Verdict::Kind::overflow : Verdict::Kind::wrong,
+            std::move(failure)};
   } catch (const OutOfMemory& error) {
     return {Verdict::Kind::memory, error.what()};
   } catch (const std::bad_alloc&) {

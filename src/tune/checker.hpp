@@ -16,12 +16,13 @@ namespace gemwright::tune {
 struct Verdict {
   enum class Kind : unsigned char {
     right,
-    build,   // it did not build
-    wrong,   // it ran, and the result is not right
-    fault,   // it killed its process, or left the device in an error
-    hang,    // it passed its time limit
-    memory,  // there was no memory to try it; says nothing of the candidate
-    undone,  // was not tried: no time was left, or nothing could be tried
+    build,     // it did not build
+    wrong,     // it ran, and the result is not right
+    overflow,  // the same where Reference::overflows(): says nothing of other problems
+    fault,     // it killed its process, or left the device in an error
+    hang,      // it passed its time limit
+    memory,    // there was no memory to try it; says nothing of the candidate
+    undone,    // was not tried: no time was left, or nothing could be tried
   };
   Kind kind = Kind::right;
   std::string reason;  // empty when right

@@ -3,6 +3,13 @@
 #include <fmt/format.h>
 
 namespace gemwright::tune {
+namespace {
+
+bool is(const store::Failure& failure, Verdict::Kind kind) {
+  return failure.reason.starts_with(fmt::format("{}: ", name(kind)));
+}
+
+}  // namespace
 
 Failures::Failures(store::Database* database, const Problem& problem, const Device& device)
     : database_(database), problem_(key(problem)), device_(device.key()) {
@@ -11,11 +18,11 @@ Failures::Failures(store::Database* database, const Problem& problem, const Devi
 
 std::string Failures::remembered(const Candidate& candidate) const {
   const Family& family = *candidate.family;
-  const std::string build_failed = fmt::format("{}: ", name(Verdict::Kind::build));
   for (const store::Failure& failure : known_) {
     if (failure.family != family.name() || failure.family_version != family.version()) continue;
     if (failure.configuration_name != family.configuration_name(candidate.configuration)) continue;
-    const bool this_problem_only = family.vendor() || failure.reason.starts_with(build_failed);
+    const bool this_problem_only = family.vendor() || is(failure, Verdict::Kind::build) ||
+                                   is(failure, Verdict::Kind::overflow);
     if (this_problem_only && failure.problem != problem_) continue;
     return "failed before: " + failure.reason;
   }

@@ -11,8 +11,9 @@
 namespace gemwright::tune {
 
 /// A fault, a hang or a wrong result bars a configuration of that family version from every problem
-/// on the device; a failed build bars it from the problem only, as does any failure of a vendor's
-/// choice, which is another algorithm for another problem. Lack of memory or of time bars nothing.
+/// on the device; a failed build, or a wrong result where results overflow, bars it from the
+/// problem only, as does any failure of a vendor's choice, which is another algorithm for another
+/// problem. Lack of memory or of time bars nothing.
 class Failures {
  public:
   /// `database` may be null: then nothing is remembered.

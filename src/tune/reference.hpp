@@ -18,6 +18,10 @@ struct Sample {
   std::int64_t col = 0;
   double value = 0;
   double tolerance = 0;
+  /// What it may be instead, as fp32 may overflow on the way, or D's type in the end; where it may
+  /// be both, NaN is right as well.
+  bool maybe_infinity = false;
+  bool maybe_minus_infinity = false;
 };
 
 /// All of D where that is little work. Else, in the first, the last and two random entries of the
@@ -31,9 +35,13 @@ class Reference {
 
   std::span<const Sample> samples() const { return samples_; }
 
+  /// Whether alpha or beta is not finite or extreme, or results leave what D's type holds: what a
+  /// kernel does then says nothing of it on other problems.
+  bool overflows() const { return overflows_; }
+
   /// Looks at D's storage, with guards as Testbed::output gives it, after a run on poison: every
-  /// element was written and is no NaN, nothing else was written, the samples are right. Empty when
-  /// so, else what is wrong.
+  /// element was written and, unless alpha or beta is extreme, is no NaN; nothing else was written;
+  /// the samples are right. Empty when so, else what is wrong.
   std::string check(std::span<const std::byte> output) const;
 
  private:
@@ -42,6 +50,7 @@ class Reference {
   Problem problem_;
   int threads_;
   std::vector<Sample> samples_;
+  bool overflows_;
 };
 
 /// How far an element may be from its exact value `value` = alpha * sum + rest, where sum = sum of

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -97,6 +99,46 @@ TEST(Reference, SeesEveryWrongOperandAndFactor) {
             "");
   EXPECT_NE(check(problem, [](Problem& p, Operands&) { p.a.type = DataType::f16; }), "");
   EXPECT_NE(check(problem, [](Problem& p, Operands&) { --p.n; }), "");
+}
+
+Problem with_factors(DataType type, float alpha, float beta) {
+  Problem problem = Problem::linear(9, 20, 33, type);
+  problem.alpha = alpha;
+  problem.beta = beta;
+  if (beta != 0) problem.c = problem.d;
+  return problem;
+}
+
+TEST(Reference, TakesInfinitiesAndNanAsIeeeGivesThem) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
+    for (const auto& [alpha, beta] : {std::pair{kInfinity, 0.0F},
+                                      {-kInfinity, 0.0F},
+                                      {kNan, 0.0F},
+                                      {2e38F, 0.0F},
+                                      {3e38F, -3e38F},
+                                      {1.0F, kInfinity},
+                                      {-3e38F, kInfinity},
+                                      {kInfinity, kInfinity},
+                                      {1e5F, 1.0F}}) {
+      const Problem problem = with_factors(type, alpha, beta);
+      EXPECT_EQ(check(problem, [](Problem&, Operands&) {}), "") << key(problem);
+      const auto as_usual = [](Problem& p, Operands&) {
+        p.alpha = 1;
+        p.beta = p.c ? 0.5F : 0.0F;
+      };
+      EXPECT_NE(check(problem, as_usual), "") << key(problem);
+    }
+    for (const float alpha : {kInfinity, 2e38F}) {
+      const Problem problem = with_factors(type, alpha, 0);
+      EXPECT_TRUE(Reference(problem, 1).overflows());
+      EXPECT_NE(check(problem, [](Problem& p, Operands&) { p.alpha = -p.alpha; }), "");
+      EXPECT_NE(check(problem, [=](Problem& p, Operands&) { p.alpha = kNan; }), "");
+    }
+    EXPECT_FALSE(Reference(with_factors(type, 2, 0.5F), 1).overflows());
+    EXPECT_NE(check(with_factors(type, 2, 0), [=](Problem& p, Operands&) { p.alpha = kNan; }), "");
+  }
 }
 
 TEST(Reference, PackedWeightsAreTheSameProduct) {

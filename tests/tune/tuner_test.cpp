@@ -3,6 +3,7 @@
 #include "tune/fakes.hpp"
 
 #include <atomic>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -66,6 +67,20 @@ TEST_F(TunerTest, RemembersWhatFailedAndDoesNotTryItAgain) {
   const Result again = tune(request({fake(Act::right), fake(Act::crash), fake(Act::no_build)}));
   EXPECT_TRUE(again.outcomes[1].failure.starts_with("failed before: fault")) << "on any problem";
   EXPECT_TRUE(again.outcomes[2].failure.starts_with("build: ")) << "on that problem only";
+}
+
+TEST_F(TunerTest, AWrongResultWhereResultsOverflowIsOfThatProblemOnly) {
+  problem_.alpha = std::numeric_limits<float>::infinity();
+  const auto candidates = [] { return std::vector{fake(Act::right), fake(Act::right, 1)}; };
+  // The fakes know no alpha.
+  const Result first = tune(request(candidates()));
+  EXPECT_TRUE(first.outcomes[1].failure.starts_with("overflow: ")) << first.outcomes[1].failure;
+  const Result same = tune(request(candidates()));
+  EXPECT_TRUE(same.outcomes[1].failure.starts_with("failed before: ")) << same.outcomes[1].failure;
+  problem_.alpha = 1;
+  const Result other = tune(request(candidates()));
+  EXPECT_EQ(other.outcomes[0].failure, "");
+  EXPECT_EQ(other.outcomes[1].failure, "");
 }
 
 TEST_F(TunerTest, AVendorsFailureIsOfThatProblemOnly) {
