@@ -33,7 +33,8 @@ struct PlanOptions {
   int max_candidates = default_max_candidates();
   /// Wall time for tuning one problem, in seconds above 0; what is done by then decides.
   double time_limit_s = 30.0;
-  /// Tune even when the store has an answer, and replace it.
+  /// Tune even when the store has an answer, and replace it; kernels that failed for this problem
+  /// are tried again.
   bool retune = false;
   /// "family" or "family/configuration": nothing else is considered and nothing is stored.
   std::string force;

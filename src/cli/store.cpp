@@ -161,13 +161,17 @@ int run_remove(Context& context, const Options& options) {
   if (!problem.empty()) problem = key(canonical(parse_problem(problem)).problem);
   const Store handle = options.store.existing();
   const std::string device = options.device_key(handle.database());
+  const int failures = handle.database().forget_failures(problem, device);
   const int removed = handle.database().remove(problem, device);
   if (options.output.json) {
-    context.out << document(Json{{"removed", removed}});
+    context.out << document(Json{{"removed", removed}, {"failures", failures}});
   } else {
-    context.out << fmt::format("{} removed\n", removed);
+    const auto count = static_cast<std::size_t>(failures);
+    context.out << fmt::format(
+        "{} removed{}\n", removed,
+        failures > 0 ? ", " + count_text(count, "failure") + " forgotten" : "");
   }
-  return removed > 0 ? kDone : kNothingFound;
+  return removed + failures > 0 ? kDone : kNothingFound;
 }
 
 int run_path(Context& context, const Options& options) {

@@ -168,6 +168,7 @@ Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const
   request.progress = options.progress;
   request.cancelled = options.cancelled;
   request.database = &database;
+  request.retry_failed = options.retune;
   if (replace) {
     request.incumbent = incumbent_of(request.candidates, database, problem, device);
   }

@@ -29,6 +29,8 @@ class Database {
   /// device or problem matches all.
   virtual int remove(const std::string& problem, const std::string& device) = 0;
   virtual void remember_failure(const Failure& failure) = 0;
+  /// How many were forgotten; matches as remove() does.
+  virtual int forget_failures(const std::string& problem, const std::string& device) = 0;
   /// Failures of a family version on a device; a fault or hang counts for every problem. An empty
   /// device matches all.
   virtual std::vector<Failure> failures(const std::string& device) = 0;

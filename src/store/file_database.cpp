@@ -82,6 +82,14 @@ class FileDatabase final : public Database, public ForkGuard {
     unwritten_ = unwritten_ || !written;
   }
 
+  int forget_failures(const std::string& problem, const std::string& device) override {
+    const std::lock_guard lock(mutex_);
+    const int unsaved = unsaved_->forget_failures(problem, device);
+    return unsaved + attempt("removal", 0, [&](Session& session) {
+             return remove_rows(session, "failures", problem, device);
+           });
+  }
+
   std::vector<Failure> failures(const std::string& device) override {
     const std::lock_guard lock(mutex_);
     auto failures = attempt("lookup", std::vector<Failure>(), [&](Session& session) {

@@ -35,6 +35,10 @@ class LayeredDatabase final : public Database {
 
   void remember_failure(const Failure& failure) override { first_->remember_failure(failure); }
 
+  int forget_failures(const std::string& problem, const std::string& device) override {
+    return first_->forget_failures(problem, device);
+  }
+
   std::vector<Failure> failures(const std::string& device) override {
     auto failures = first_->failures(device);
     for (auto& failure : second_->failures(device)) failures.push_back(std::move(failure));

@@ -16,6 +16,10 @@ std::size_t measured(const Record& record) {
                     [](const MeasuredCandidate& candidate) { return candidate.best_us > 0; }));
 }
 
+bool matches(const std::string& wanted, const std::string& given) {
+  return wanted.empty() || wanted == given;
+}
+
 class MemoryDatabase final : public Database {
  public:
   std::optional<Record> find(const std::string& problem, const std::string& device) override {
@@ -50,15 +54,10 @@ class MemoryDatabase final : public Database {
   }
 
   int remove(const std::string& problem, const std::string& device) override {
+    forget_failures(problem, device);
     const std::lock_guard lock(mutex_);
-    const auto matches = [&](const std::string& its_problem, const std::string& its_device) {
-      return (problem.empty() || its_problem == problem) &&
-             (device.empty() || its_device == device);
-    };
-    std::erase_if(failures_,
-                  [&](const Failure& failure) { return matches(failure.problem, failure.device); });
     return static_cast<int>(std::erase_if(records_, [&](const auto& entry) {
-      return matches(entry.first.first, entry.first.second);
+      return matches(problem, entry.first.first) && matches(device, entry.first.second);
     }));
   }
 
@@ -67,11 +66,18 @@ class MemoryDatabase final : public Database {
     failures_.push_back(failure);
   }
 
+  int forget_failures(const std::string& problem, const std::string& device) override {
+    const std::lock_guard lock(mutex_);
+    return static_cast<int>(std::erase_if(failures_, [&](const Failure& failure) {
+      return matches(problem, failure.problem) && matches(device, failure.device);
+    }));
+  }
+
   std::vector<Failure> failures(const std::string& device) override {
     const std::lock_guard lock(mutex_);
     std::vector<Failure> matching;
     for (const auto& failure : failures_) {
-      if (device.empty() || failure.device == device) matching.push_back(failure);
+      if (matches(device, failure.device)) matching.push_back(failure);
     }
     return matching;
   }

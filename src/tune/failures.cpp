@@ -11,9 +11,15 @@ bool is(const store::Failure& failure, Verdict::Kind kind) {
 
 }  // namespace
 
-Failures::Failures(store::Database* database, const Problem& problem, const Device& device)
+Failures::Failures(store::Database* database, const Problem& problem, const Device& device,
+                   bool retry)
     : database_(database), problem_(key(problem)), device_(device.key()) {
-  if (database_ != nullptr) known_ = database_->failures(device_);
+  if (database_ == nullptr) return;
+  if (retry) database_->forget_failures(problem_, device_);
+  known_ = database_->failures(device_);
+  // A shipped store forgets nothing.
+  if (retry)
+    std::erase_if(known_, [&](const auto& failure) { return failure.problem == problem_; });
 }
 
 std::string Failures::remembered(const Candidate& candidate) const {

@@ -16,8 +16,9 @@ namespace gemwright::tune {
 /// problem. Lack of memory or of time bars nothing.
 class Failures {
  public:
-  /// `database` may be null: then nothing is remembered.
-  Failures(store::Database* database, const Problem& problem, const Device& device);
+  /// `database` may be null: then nothing is remembered. With `retry` what failed for this very
+  /// problem is forgotten.
+  Failures(store::Database* database, const Problem& problem, const Device& device, bool retry);
 
   /// Why the candidate is not to be tried; empty when it may be.
   std::string remembered(const Candidate& candidate) const;

@@ -35,7 +35,7 @@ class Tuning {
  public:
   explicit Tuning(const Request& request)
       : request_(request),
-        failures_(request.database, *request.problem, *request.device),
+        failures_(request.database, *request.problem, *request.device, request.retry_failed),
         policy_(request.policy.value_or(policy_of(request.device->kind()))),
         start_(Clock::now()) {
     for (const Candidate& candidate : request.candidates) {

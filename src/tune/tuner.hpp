@@ -60,6 +60,7 @@ struct Request {
   Progress progress;
   std::function<bool()> cancelled;
   store::Database* database = nullptr;  // failures are read from and remembered here; may be null
+  bool retry_failed = false;            // try again what failed for this very problem
 };
 
 /// Compiles in parallel, validates each in the worker process, then times those that are right,

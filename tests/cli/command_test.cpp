@@ -1,5 +1,7 @@
 #include "cli/support.hpp"
+#include "store/database.hpp"
 #include <gemwright/device.hpp>
+#include <gemwright/problem.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -222,6 +224,27 @@ TEST_F(Command, NothingToRemoveIsNothingFound) {
     EXPECT_EQ(run({"store", part, "--device", "foo"}), kUsage) << part;
     EXPECT_TRUE(failed_with("--device: given foo; allowed: cpu")) << err_;
   }
+}
+
+TEST_F(Command, RemovingForgetsFailures) {
+  const std::string problem = key(canonical(Problem::mm(4, 8, 16, DataType::f32)).problem);
+  const auto remember = [&] {
+    store::open_file(folder_ / "store.db")
+        ->remember_failure({.device = Device::cpu(1).key(),
+                            .family = "cpu_packed",
+                            .family_version = 1,
+                            .configuration_name = "a",
+                            .problem = problem,
+                            .reason = "fault: SIGSEGV"});
+  };
+  remember();
+  EXPECT_EQ(run({"store", "remove", "--problem", problem}), kDone);
+  EXPECT_TRUE(said("0 removed, 1 failure forgotten")) << out_;
+  remember();
+  EXPECT_EQ(run({"store", "remove", "--device", "cpu:1", "--json"}), kDone);
+  EXPECT_EQ(json()["failures"], 1);
+  EXPECT_EQ(run({"store", "list", "--failures"}), kDone);
+  EXPECT_EQ(out_, "");
 }
 
 TEST_F(Command, AStoreThatIsMovedAsideIsSaid) {

@@ -99,6 +99,22 @@ TEST_F(FileDatabase, ForgetsFailuresWithTheirProblems) {
   }
 }
 
+TEST_F(FileDatabase, ForgetsFailuresAndKeepsResults) {
+  Failure other = sample_failure();
+  other.device = "another device";
+  for (const auto& database : {open_file(path()), open_memory()}) {
+    database->keep(sample(1), false);
+    database->remember_failure(sample_failure());
+    database->remember_failure(other);
+    EXPECT_EQ(database->forget_failures(problem_key(77), ""), 0);
+    EXPECT_EQ(database->forget_failures(other.problem, other.device), 1);
+    EXPECT_EQ(database->failures("").size(), 1U);
+    EXPECT_EQ(database->forget_failures("", ""), 1);
+    EXPECT_TRUE(database->failures("").empty());
+    EXPECT_EQ(database->list().size(), 1U);
+  }
+}
+
 TEST_F(FileDatabase, IsPrivateToTheUser) {
   const auto path = folder_ / "a" / "store.db";
   const auto database = open_file(path);

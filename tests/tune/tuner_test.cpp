@@ -83,6 +83,18 @@ TEST_F(TunerTest, AWrongResultWhereResultsOverflowIsOfThatProblemOnly) {
   EXPECT_EQ(other.outcomes[1].failure, "");
 }
 
+TEST_F(TunerTest, TriesAgainWhatFailedForThisProblemWhenTold) {
+  const auto candidates = [] { return std::vector{fake(Act::right), fake(Act::wrong)}; };
+  tune(request(candidates()));
+  EXPECT_TRUE(tune(request(candidates())).outcomes[1].failure.starts_with("failed before: "));
+  Request retry = request(candidates());
+  retry.retry_failed = true;
+  EXPECT_TRUE(tune(retry).outcomes[1].failure.starts_with("wrong: "));
+  EXPECT_EQ(failures().size(), 1U);
+  problem_ = Problem::mm(5, 6, 7, DataType::f32);
+  EXPECT_TRUE(tune(retry).outcomes[1].failure.starts_with("failed before: ")) << "for another";
+}
+
 TEST_F(TunerTest, AVendorsFailureIsOfThatProblemOnly) {
   tune(request({fake(Act::right), fake(Act::wrong, 0, fake_vendor())}));
   ASSERT_EQ(failures().size(), 1U);
