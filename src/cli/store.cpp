@@ -45,8 +45,18 @@ struct Options {
   }
 };
 
+// A store that cannot be read is not an empty one.
+void check_done(store::Database& database, const char* undone) {
+  if (const auto trouble = database.trouble(); !trouble.empty()) {
+    throw Error(std::string(undone) + ": " + trouble);
+  }
+}
+
+constexpr const char* kUnread = "results cannot be read";
+
 int print_failures(Context& context, store::Database& database, const Options& options) {
   const auto failures = database.failures(options.device_key(database));
+  check_done(database, kUnread);
   if (options.output.json) {
     Json json = Json::array();
     for (const auto& failure : failures) json.push_back(store::to_json(failure));
@@ -84,6 +94,7 @@ int run_list(Context& context, const Options& options) {
   if (options.failures) return print_failures(context, database, options);
   const std::string device = options.device_key(database);
   auto records = database.list();
+  check_done(database, kUnread);
   std::erase_if(records, [&](const auto& r) { return !device.empty() && r.device != device; });
   if (options.output.json) {
     Json json = Json::array();
@@ -108,6 +119,7 @@ int run_export(Context& context, const Options& options) {
   const Store handle = options.store.existing();
   auto& database = handle.database();
   const std::string text = store::export_json(database, options.device_key(database));
+  check_done(database, kUnread);
   if (to_output) {
     context.out << text;
   } else {
@@ -137,9 +149,7 @@ int run_import(Context& context, const Options& options) {
   }
   const Store handle = options.store.store();
   const auto imported = import_named(handle.database(), text, options.file);
-  if (const auto trouble = handle.database().trouble(); !trouble.empty()) {
-    throw Error("results are not kept: " + trouble);
-  }
+  check_done(handle.database(), "results are not kept");
   if (options.output.json) {
     Json json;
     json["records"] = imported.records;
@@ -163,6 +173,7 @@ int run_remove(Context& context, const Options& options) {
   const std::string device = options.device_key(handle.database());
   const int failures = handle.database().forget_failures(problem, device);
   const int removed = handle.database().remove(problem, device);
+  check_done(handle.database(), "results are not removed");
   if (options.output.json) {
     context.out << document(Json{{"removed", removed}, {"failures", failures}});
   } else {

@@ -247,6 +247,22 @@ TEST_F(Command, RemovingForgetsFailures) {
   EXPECT_EQ(out_, "");
 }
 
+TEST_F(Command, AStoreThatCannotBeReadIsNotAnEmptyOne) {
+  const auto path = folder_ / "a folder.db";
+  std::filesystem::create_directory(path);
+  const auto file = folder_ / "export.json";
+  for (std::vector<std::string> arguments : {std::vector<std::string>{"list"},
+                                             {"list", "--failures"},
+                                             {"export", file},
+                                             {"remove", "--all"}}) {
+    arguments.insert(arguments.begin(), "store");
+    arguments.insert(arguments.end(), {"--store", path.string()});
+    EXPECT_EQ(run(arguments), kFailed) << arguments[1] << out_;
+    EXPECT_TRUE(failed_with("store " + path.string() + ": ")) << err_;
+  }
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST_F(Command, AStoreThatIsMovedAsideIsSaid) {
   std::ofstream(folder_ / "store.db") << std::string(5000, 'x');
   EXPECT_EQ(run({"store", "list"}), kDone);
