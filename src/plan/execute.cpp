@@ -26,22 +26,32 @@ void check_pointer(const char* name, const void* pointer, std::int64_t alignment
 struct Extent {
   std::intptr_t begin;
   std::intptr_t end;
-  std::int64_t pitch;  // bytes between rows; 0 when the operand is not rows of adjacent elements
-  std::int64_t width;  // bytes of a row
+  // Bytes between lines, rows or columns of adjacent elements; 0 when the operand is neither.
+  std::int64_t pitch;
+  std::int64_t width;  // bytes of a line
 };
 
-Extent extent(const void* pointer, const Operand& operand, std::int64_t rows, std::int64_t cols,
+Extent extent(const void* pointer, Operand operand, std::int64_t rows, std::int64_t cols,
               std::int64_t batch) {
   const std::int64_t size = size_bytes(operand.type);
   const auto begin = reinterpret_cast<std::intptr_t>(pointer);
-  const bool rows_of_elements = operand.col_stride == 1 && batch == 1 && rows > 1;
-  return {.begin = begin,
-          .end = begin + span_elements(operand, rows, cols, batch) * size,
-          .pitch = rows_of_elements ? operand.row_stride * size : 0,
-          .width = cols * size};
+  Extent extent{.begin = begin,
+                .end = begin + span_elements(operand, rows, cols, batch) * size,
+                .pitch = 0,
+                .width = 0};
+  normalise_strides(operand, rows, cols, batch);
+  if (batch > 1) return extent;
+  if (operand.col_stride == 1) {
+    extent.pitch = operand.row_stride * size;
+    extent.width = cols * size;
+  } else if (operand.row_stride == 1) {
+    extent.pitch = operand.col_stride * size;
+    extent.width = rows * size;
+  }
+  return extent;
 }
 
-// Column slices of one buffer interleave without sharing an element.
+// Slices of one buffer interleave without sharing an element.
 bool interleaved(const Extent& a, const Extent& b) {
   if (a.pitch == 0 || a.pitch != b.pitch || a.width + b.width > a.pitch) return false;
   const std::int64_t shift = ((b.begin - a.begin) % a.pitch + a.pitch) % a.pitch;

@@ -128,6 +128,39 @@ TEST(Plan, ColumnSlicesOfOneBufferMayMeetButNotOverlap) {
             "operands.d");
 }
 
+TEST(Plan, AStrideThatIsNeverUsedMakesNoOverlap) {
+  std::vector<float> buffer(8 * 32);
+  std::vector<float> b(8);
+  Problem problem = Problem::mm(8, 1, 8, DataType::f32);
+  problem.a.row_stride = problem.d.row_stride = 32;
+  for (const std::int64_t stride : {1, 0, -9, 1000}) {
+    problem.d.col_stride = stride;
+    const Plan plan = planner().plan(problem, untuned());
+    EXPECT_EQ(refused_argument(plan, {.a = buffer.data(), .b = b.data(), .d = buffer.data() + 8}),
+              "")
+        << stride;
+    EXPECT_EQ(refused_argument(plan, {.a = buffer.data(), .b = b.data(), .d = buffer.data() + 7}),
+              "operands.d")
+        << stride;
+  }
+}
+
+TEST(Plan, SlicesOfColumnMajorBuffersMayMeetButNotOverlap) {
+  std::vector<float> buffer(8 * 32);
+  std::vector<float> b(64);
+  Problem problem = Problem::mm(8, 8, 8, DataType::f32);
+  for (Operand* operand : {&problem.a, &problem.d}) {
+    operand->row_stride = 1;
+    operand->col_stride = 32;
+  }
+  const Plan plan = planner().plan(problem, untuned());
+  for (const auto& [offset, argument] : {std::pair{8, ""}, {24, ""}, {7, "operands.d"}}) {
+    float* const d = buffer.data() + offset;
+    EXPECT_EQ(refused_argument(plan, {.a = buffer.data(), .b = b.data(), .d = d}), argument)
+        << offset;
+  }
+}
+
 TEST(Plan, PackedWeightsAreNotWrittenOver) {
   Problem problem = Problem::linear(4, 33, 17, DataType::f32);
   problem.b.packed = true;
