@@ -28,6 +28,8 @@ struct Options {
   bool model_only = false;
 };
 
+constexpr const char* kNotKept = "not kept";
+
 // One line of the table: an answer, or why there is none.
 struct Row {
   lists::Entry entry;
@@ -35,6 +37,7 @@ struct Row {
   Explanation explanation;
   std::string failure;
   int code = kDone;
+  bool kept = true;  // the answer, with its note
 
   bool measured() const { return explanation.chosen.median_us > 0; }
   // Nothing to compute, and no kernel.
@@ -44,8 +47,18 @@ struct Row {
   }
 };
 
+// An answer that is short of something may be kept all the same, to spare that time again.
+bool is_kept(const Row& row, const Device& device, const Store& store) {
+  const std::string& note = row.explanation.note;
+  if (note.empty()) return true;
+  const auto record =
+      store.database().find(key(canonical(row.entry.problem).problem), device.key());
+  return record && record->note == note;
+}
+
 Row tune_one(const Planner& planner, const lists::Entry& entry, const PlanOptions& options) {
-  Row row{entry, {}, {}, {}, kDone};
+  Row row;
+  row.entry = entry;
   try {
     const Plan plan = planner.plan(entry.problem, options);
     row.kernel = plan.kernel();
@@ -128,10 +141,12 @@ std::vector<std::string> cells_of(const Row& row) {
     return cells;
   }
   const std::string mark = row.measured() ? "" : "~";
+  const std::string& note = row.explanation.note;
   cells.insert(cells.end(), {row.kernel, mark + time_text(row.us()),
                              mark + percent_text(row.explanation.floor_us, row.us()),
                              ratio_text(row.explanation.vendor_first_us, row.us()),
-                             std::string(name(row.explanation.source)), row.explanation.note});
+                             std::string(name(row.explanation.source)),
+                             row.kept ? note : fmt::format("{}; {}", note, kNotKept)});
   return cells;
 }
 
@@ -162,9 +177,15 @@ void print_notes(std::ostream& out, const std::vector<Row>& rows) {
     return row.failure.empty() && !row.measured() && !row.empty();
   });
   if (predicted) out << "~: predicted by the model, not measured\n";
-  const bool noted = std::any_of(rows.begin(), rows.end(),
-                                 [](const Row& row) { return !row.explanation.note.empty(); });
-  if (noted) out << "note: kept as it is; --retune, or a longer --time-limit, tunes it again\n";
+  const auto any_noted = [&rows](bool kept) {
+    return std::any_of(rows.begin(), rows.end(), [kept](const Row& row) {
+      return !row.explanation.note.empty() && row.kept == kept;
+    });
+  };
+  if (any_noted(true)) {
+    out << "note: kept as it is; --retune, or a longer --time-limit, tunes it again\n";
+  }
+  if (any_noted(false)) out << kNotKept << ": the next call tunes it again\n";
 }
 
 int run_tune(Context& context, const Options& options) {
@@ -178,7 +199,8 @@ int run_tune(Context& context, const Options& options) {
     device = calibrated(device);
   }
   const Planner planner(device, store);
-  const auto rows = tune_all(context, planner, entries, options);
+  auto rows = tune_all(context, planner, entries, options);
+  for (Row& row : rows) row.kept = is_kept(row, device, store);
 
   if (options.output.json) {
     Json json;

@@ -94,10 +94,8 @@ std::vector<Candidate> only_forced(std::vector<Candidate> candidates, const std:
 std::shared_ptr<const Kernel> build_within_memory(const Candidate& candidate,
                                                   const Problem& problem, const Device& device) {
   auto kernel = candidate.family->build(problem, device, candidate.configuration);
-  constexpr std::size_t kAlwaysThere = std::size_t{64} << 20;
   const std::size_t bytes = kernel->workspace_bytes(problem);
-  if (device.kind() == DeviceKind::cpu && bytes > kAlwaysThere &&
-      bytes > tune::available_memory()) {
+  if (device.kind() == DeviceKind::cpu && !tune::workspace_fits(bytes)) {
     throw OutOfMemory(fmt::format("its workspace of {} MiB does not fit into memory", bytes >> 20));
   }
   return kernel;
@@ -157,13 +155,32 @@ int incumbent_of(const std::vector<Candidate>& candidates, store::Database& data
   return stored == candidates.end() ? -1 : static_cast<int>(stored - candidates.begin());
 }
 
-Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const Device& device,
+// The model's choice of those that were not tried, where what was tried does not fit into memory.
+Built without_tuning(const tune::Result& result, std::vector<Candidate> ranked,
+                     const Problem& problem, const Device& device, std::vector<Refusal> refusals,
+                     Source source) {
+  for (const tune::Outcome& outcome : result.outcomes) {
+    const std::string tried = label(outcome.candidate);
+    std::erase_if(ranked, [&](const Candidate& candidate) { return label(candidate) == tried; });
+  }
+  if (!result.short_of_memory || ranked.empty()) {
+    throw Unsupported(all_failures(problem, result));
+  }
+  Built built = by_model(std::move(ranked), problem, device, std::move(refusals), source);
+  auto& candidates = built.explanation.candidates;
+  const auto tried = explanation_of(result, problem, device, {}).candidates;
+  candidates.insert(candidates.begin(), tried.begin(), tried.end());
+  built.explanation.note = "not measured: better candidates do not fit into memory";
+  return built;
+}
+
+Built by_tuning(std::vector<Candidate> ranked, const Problem& problem, const Device& device,
                 store::Database& database, std::vector<Refusal> refusals,
                 const PlanOptions& options, bool replace) {
   tune::Request request;
   request.problem = &problem;
   request.device = &device;
-  request.candidates = std::move(candidates);
+  request.candidates = model::prune(ranked, options.max_candidates);
   request.time_limit_s = options.time_limit_s;
   request.progress = options.progress;
   request.cancelled = options.cancelled;
@@ -173,7 +190,10 @@ Built by_tuning(std::vector<Candidate> candidates, const Problem& problem, const
     request.incumbent = incumbent_of(request.candidates, database, problem, device);
   }
   const tune::Result result = tune::tune(request);
-  if (result.chosen < 0) throw Unsupported(all_failures(problem, result));
+  if (result.chosen < 0) {
+    return without_tuning(result, std::move(ranked), problem, device, std::move(refusals),
+                          options.force.empty() ? Source::model : Source::forced);
+  }
 
   Built built{result.outcomes[static_cast<std::size_t>(result.chosen)].kernel,
               explanation_of(result, problem, device, std::move(refusals))};
@@ -252,7 +272,6 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
                       " is described, not present: it can be planned for with "
                       "Mode::model, not tuned");
   }
-  candidates = model::prune(std::move(candidates), options.max_candidates);
   return make_plan(given, form, device,
                    by_tuning(std::move(candidates), problem, device, store_.database(),
                              std::move(refusals), options, replace));

@@ -47,6 +47,11 @@ std::size_t available_memory() {
   return std::min(meminfo_available(), group_available());
 }
 
+bool workspace_fits(std::size_t bytes) {
+  constexpr std::size_t kAlwaysThere = std::size_t{64} << 20;
+  return bytes <= kAlwaysThere || bytes <= available_memory();
+}
+
 Pages::Pages(std::size_t bytes, bool guard, std::size_t alignment) {
   const std::size_t body = (bytes + kPage - 1) / kPage * kPage;
   map_bytes_ = std::max(body, kPage) + (guard ? kPage : 0);

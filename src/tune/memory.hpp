@@ -8,6 +8,9 @@ namespace gemwright::tune {
 /// Bytes that this process may still take: of the machine and of its control group.
 std::size_t available_memory();
 
+/// Whether there is memory for a CPU kernel's workspace; for a small one there always is.
+bool workspace_fits(std::size_t bytes);
+
 /// Pages of their own, zeroed, on huge pages where there are any. Throws OutOfMemory.
 class Pages {
  public:

@@ -6,6 +6,7 @@
 #include "tune/channel.hpp"
 #include "tune/decide.hpp"
 #include "tune/failures.hpp"
+#include "tune/memory.hpp"
 #include "tune/stopwatch.hpp"
 #include "tune/turn.hpp"
 #include "tune/validator.hpp"
@@ -60,6 +61,7 @@ class Tuning {
   void validate(std::size_t index, Validator& validator);
   std::optional<Surroundings> time(std::vector<Timed>& timed) const;
   void measure();
+  void leave_out_too_large();
   void choose_unmeasured();
   void judge();
   void fail(Outcome& outcome, const Verdict& verdict);
@@ -212,7 +214,21 @@ void Tuning::measure() {
           : "chose " + label(result_.outcomes[static_cast<std::size_t>(result_.chosen)].candidate));
 }
 
+// Untried kernels whose workspace there is no memory for.
+void Tuning::leave_out_too_large() {
+  if (request_.device->kind() != DeviceKind::cpu) return;
+  for (Outcome& outcome : result_.outcomes) {
+    if (!outcome.kernel) continue;
+    const std::size_t bytes = outcome.kernel->workspace_bytes(*request_.problem);
+    if (workspace_fits(bytes)) continue;
+    outcome.kernel.reset();
+    fail(outcome, {Verdict::Kind::memory,
+                   fmt::format("a workspace of {} MiB does not fit into memory", bytes >> 20)});
+  }
+}
+
 void Tuning::choose_unmeasured() {
+  leave_out_too_large();
   const auto first = [&](const auto& wanted) {
     for (std::size_t i = 0; i < result_.outcomes.size() && result_.chosen < 0; ++i) {
       if (wanted(i)) result_.chosen = static_cast<int>(i);
@@ -261,6 +277,7 @@ void Tuning::judge() {
 void Tuning::fail(Outcome& outcome, const Verdict& verdict) {
   outcome.failure = fmt::format("{}: {}", name(verdict.kind), verdict.reason);
   log::warn("{} is dropped: {}", label(outcome.candidate), outcome.failure);
+  result_.short_of_memory = result_.short_of_memory || verdict.kind == Verdict::Kind::memory;
   failures_.remember(outcome.candidate, verdict);
 }
 

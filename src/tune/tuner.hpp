@@ -38,6 +38,7 @@ struct Result {
   bool disturbed = false;         // the times are no evidence: the choice is not theirs
   std::string note;               // why it is not the whole answer; empty when it is
   double cut_s = 0;               // the time, in seconds, that ended it early; 0: it was enough
+  bool short_of_memory = false;   // a candidate was dropped for want of memory
   bool lasting = false;           // fit to be kept: measured, or cut by the time limit
 };
 

@@ -52,6 +52,18 @@ TEST_F(Tune, TheSecondRunAnswersFromTheStore) {
   EXPECT_TRUE(said("on " + Device::cpu(1).key()));
 }
 
+TEST_F(Tune, AnAnswerForWantOfMemoryIsNotSaidToBeKept) {
+  for (const std::string candidates : {"1", "0"}) {
+    EXPECT_EQ(run({"tune", "--device", "cpu:1", "--time-limit", "1", "--max-candidates", candidates,
+                   "--problem", "m=1 n=32 k=1099511627776 a=f32:0:0 b=f32:0:0 d=f32:32:1"}),
+              kDone)
+        << err_;
+    EXPECT_TRUE(said("not measured")) << out_;
+    EXPECT_TRUE(said("not kept: the next call tunes it again")) << out_;
+    EXPECT_FALSE(said("kept as it is")) << out_;
+  }
+}
+
 TEST_F(Tune, TheModelAnswersWithoutMeasuring) {
   auto arguments = small("tune");
   arguments.emplace_back("--model");

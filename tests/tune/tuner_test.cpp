@@ -95,6 +95,17 @@ TEST_F(TunerTest, TriesAgainWhatFailedForThisProblemWhenTold) {
   EXPECT_TRUE(tune(retry).outcomes[1].failure.starts_with("failed before: ")) << "for another";
 }
 
+TEST_F(TunerTest, WhatDoesNotFitIntoMemoryIsNotChosenUnmeasured) {
+  Request cut = request({fake(Act::no_memory), fake(Act::right), fake(Act::no_memory, 1)});
+  cut.measure = [](auto&&...) { return std::optional<Surroundings>(); };
+  const Result result = tune(cut);
+  EXPECT_EQ(result.chosen, 1);
+  EXPECT_TRUE(result.outcomes[0].failure.starts_with("memory: ")) << result.outcomes[0].failure;
+  EXPECT_TRUE(result.short_of_memory);
+  cut.candidates = {fake(Act::no_memory)};
+  EXPECT_EQ(tune(cut).chosen, -1);
+}
+
 TEST_F(TunerTest, AVendorsFailureIsOfThatProblemOnly) {
   tune(request({fake(Act::right), fake(Act::wrong, 0, fake_vendor())}));
   ASSERT_EQ(failures().size(), 1U);
@@ -111,9 +122,12 @@ TEST_F(TunerTest, WhenAllFailNothingIsChosen) {
   EXPECT_EQ(tune(request({})).chosen, -1);
 }
 
-TEST_F(TunerTest, WithoutMemoryTheFirstThatIsBuiltIsChosenUnmeasured) {
-  const Result result = tune(request({fake(Act::no_memory), fake(Act::no_memory, 1)}));
+TEST_F(TunerTest, WithoutMemoryForOperandsTheFirstThatIsBuiltIsChosenUnmeasured) {
+  problem_ = Problem::mm(1, 1, std::int64_t{1} << 40, DataType::f32);
+  const Result result = tune(request({fake(Act::right), fake(Act::right, 1)}));
   EXPECT_EQ(result.chosen, 0);
+  EXPECT_FALSE(result.lasting);
+  EXPECT_NE(result.note.find("do not fit"), std::string::npos) << result.note;
   EXPECT_EQ(result.outcomes[0].best_us, 0);
   EXPECT_NE(result.outcomes[0].kernel, nullptr);
 }
