@@ -142,7 +142,8 @@ double restarts(const BlockedWork& w, const Tiling& t) {
   if (w.transpose_b) {
     return t.block_columns > kStreams ? t.cell_columns * t.depths * kRestart : 0;
   }
-  if (!w.rows_of_b && !w.pack_b) return 0;  // packed panels are read from end to end
+  // Packed panels and codes are read from end to end.
+  if ((!w.rows_of_b && !w.pack_b) || w.unpack_s > 0) return 0;
   const double run = w.pack_b ? kPanelColumns : as_double(w.columns);
   const double lost = std::clamp((t.depth - kStreams) / (3 * kStreams), 0.0, 1.0);
   return t.depth_all * t.cell_columns / run * kRestartShort * lost;
@@ -156,8 +157,8 @@ Estimate cpu_blocked_cost(const CpuProfile& cpu, const BlockedWork& w) {
   const double b_bytes = t.cell_columns * t.depth_all * w.bytes_b;
   const double d_bytes = t.cell_rows * t.cell_columns * w.bytes_d;
   const double memory = (b_bytes + d_bytes) / memory_rate(cpu, w.threads) + restarts(w, t);
-  const double packing =
-      t.cell_columns * t.depth_all * (w.transpose_b ? kPackTranspose : kPackCopy);
+  const double element = w.unpack_s > 0 ? w.unpack_s : w.transpose_b ? kPackTranspose : kPackCopy;
+  const double packing = t.cell_columns * t.depth_all * element;
   // Packing waits for memory; without it the inner loop does.
   const double cell =
       w.pack_b ? math + overlapped(packing, memory) : first_overlapped(math, memory, t.tiles_m);

@@ -32,6 +32,7 @@ struct BlockedWork : CpuWork {
   bool pack_b = true;                 // else B is read as it lies
   bool transpose_b = false;           // packing turns rows along K into columns
   bool rows_of_b = false;             // B is read in place, a piece of a row at a time
+  double unpack_s = 0;                // to make an element of a panel where B is not numbers
 };
 
 /// A kernel that streams B once past a few rows of A, as dot products along K.

@@ -3,9 +3,13 @@
 #include "tune/low_bit.hpp"
 #include <gemwright/errors.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +18,29 @@ namespace {
 
 const Family& family() {
   return *families::find("cpu_lowbit");
+}
+
+Setup panels(Isa isa, cpu_packed::Isa packed, int rows, int width, int kc, int split) {
+  return {isa,
+          Path::panels,
+          {packed, cpu_packed::Path::pack, rows, width, 0, static_cast<int>(kPanelRows) * width, kc,
+           2, split}};
+}
+
+// Both paths by each instruction set: panels in blocks of one tile and of more, with K whole and
+// split.
+std::vector<Setup> every_way(std::int64_t m) {
+  const int few = static_cast<int>(std::min<std::int64_t>(m, 6));
+  std::vector<Setup> all{panels(Isa::scalar, cpu_packed::Isa::scalar, 1, 1, 64, 1),
+                         panels(Isa::avx2, cpu_packed::Isa::avx2, few > 4 ? 4 : few, 1, 128, 1),
+                         panels(Isa::avx512, cpu_packed::Isa::avx512, few, 2, 128, 1),
+                         panels(Isa::avx512, cpu_packed::Isa::avx512, few, 1, 64, 2)};
+  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16}) {
+    Setup stream{isa, Path::stream, {}};
+    stream.blocks.threads = 2;
+    all.push_back(stream);
+  }
+  return all;
 }
 
 class LowBitIsa : public testing::TestWithParam<DataType> {};
@@ -26,10 +53,11 @@ TEST_P(LowBitIsa, EveryInstructionSetIsRightOnEveryFormat) {
     const Problem problem = canonical(one.problem).problem;
     const auto memory = test::host_memory();
     test::Fixture fixture(one, *memory);
-    for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
-      if (kernels(isa, problem, device.profile().cpu.features) == nullptr) continue;
-      ASSERT_EQ(test::check(family(), device, encode({isa, 2}), fixture), "");
-      if (isa == Isa::scalar) formats.insert(key(*one.problem.weight));
+    for (const auto& setup : every_way(problem.m)) {
+      const auto& features = device.profile().cpu.features;
+      if (kernels(setup.isa, setup.path, problem, features) == nullptr) continue;
+      ASSERT_EQ(test::check(family(), device, encode(setup), fixture), "") << setup_name(setup);
+      if (setup.isa == Isa::scalar) formats.insert(key(*one.problem.weight));
     }
   }
   EXPECT_GT(formats.size(), 20U);
@@ -75,12 +103,16 @@ TEST(LowBit, ARowDoesNotDependOnTheOthers) {
     for (std::size_t i = 0; i < a.size(); ++i) {
       a[i] = static_cast<std::uint16_t>(0x3F00 + i * 37 % 256);
     }
+    // By the name of the order: the same bits, whatever the configuration.
+    std::map<std::string, std::vector<float>, std::less<>> results;
     for (const Configuration& configuration : family().configurations(problem, Device::cpu())) {
-      EXPECT_NE(family().summation_order(problem, configuration), "");
+      const std::string_view order = family().summation_order(problem, configuration);
+      if (order.empty()) continue;
       const auto kernel = family().build(problem, Device::cpu(), configuration);
       std::vector<std::byte> workspace(kernel->workspace_bytes(problem));
       std::vector<float> all(kRows * 100);
       kernel->run(problem, {.a = a.data(), .b = packed, .d = all.data()}, workspace.data(), {});
+      EXPECT_EQ(results.try_emplace(std::string(order), all).first->second, all) << order;
       Problem one = problem;
       one.m = 1;
       for (std::size_t row = 0; row < kRows; ++row) {
@@ -90,13 +122,15 @@ TEST(LowBit, ARowDoesNotDependOnTheOthers) {
         EXPECT_EQ(std::memcmp(alone.data(), all.data() + row * 100, 400), 0) << format << row;
       }
     }
+    EXPECT_FALSE(results.empty());
   }
 }
 
 TEST(LowBit, RefusesAWeightPackedForSomethingElse) {
   const Problem problem =
       Problem::linear(1, 64, 64, DataType::f32, parse_weight_format("nf4:g64:f32"));
-  const auto kernel = family().build(problem, Device::cpu(), encode({Isa::scalar, 1}));
+  const auto kernel = family().build(
+      problem, Device::cpu(), encode(panels(Isa::scalar, cpu_packed::Isa::scalar, 1, 1, 64, 1)));
   auto memory = test::host_memory();
   const auto run = [&](const CodedWeight& weight) {
     void* packed = memory->allocate(packed_weights_bytes(weight.format, weight.n, weight.k));

@@ -1,4 +1,5 @@
-// Low-bit weights on CPUs: decoded as they stream past a few rows of A.
+// Low-bit weights on CPUs: decoded as they stream past a few rows of A, or into panels for many.
+#include "families/cpu_lowbit/cost.hpp"
 #include "families/cpu_lowbit/kernel.hpp"
 #include "families/cpu_lowbit/setup.hpp"
 #include <gemwright/errors.hpp>
@@ -14,7 +15,7 @@ class LowBit final : public Family {
  public:
   std::string_view name() const override { return "cpu_lowbit"; }
   DeviceKind device_kind() const override { return DeviceKind::cpu; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
 
   std::optional<std::string> refuse(const Problem& problem, const Device&) const override {
     if (!problem.weight) return "B is not a low-bit weight";
@@ -35,10 +36,10 @@ class LowBit final : public Family {
     return result;
   }
 
-  // Rows of A share the decoded weight and nothing else; threads share out columns.
+  // Rows of A share the decoded weight and nothing else.
   std::string_view summation_order(const Problem& /*problem*/,
                                    const Configuration& configuration) const override {
-    return summation_name(decode(configuration).isa);
+    return summation_name(decode(configuration));
   }
 
   void estimate(const Problem& problem, const Device& device,
@@ -53,7 +54,8 @@ class LowBit final : public Family {
                                       const Configuration& configuration) const override {
     const Setup setup = decode(configuration);
     const KernelTable* table =
-        problem.weight ? kernels(setup.isa, problem, device.profile().cpu.features) : nullptr;
+        problem.weight ? kernels(setup.isa, setup.path, problem, device.profile().cpu.features)
+                       : nullptr;
     if (table == nullptr) {
       throw Unsupported("cpu_lowbit/" + setup_name(setup) + " does not take " + key(problem));
     }

@@ -1,6 +1,7 @@
 #include "families/cpu_lowbit/kernel.hpp"
 
 #include "device/cpu/thread_pool.hpp"
+#include "families/cpu_packed/kernel.hpp"
 #include "formats/codebooks.hpp"
 #include "formats/packed_header.hpp"
 #include "numeric/convert.hpp"
@@ -38,24 +39,39 @@ std::array<float, 256> entries_of(const WeightFormat& format, const formats::Pac
   return entries;
 }
 
-// One run.
-class Run {
- public:
-  Run(const Problem& problem, const Operands& operands, const Setup& setup,
-      const KernelTable& table, std::byte* packed_a)
-      : p_(problem), x_(operands), setup_(setup), table_(table), packed_a_(packed_a) {
-    weight_.format = *problem.weight;
-    weight_.layout = formats::packed_layout(weight_.format, p_.n, p_.k);
-    weight_.n = p_.n;
-    weight_.k = p_.k;
-    weight_.entry_type = p_.b.type;
-    if (p_.k == 0) return;
-    weight_.data = static_cast<const std::byte*>(operands.b);
-    weight_.entries = entries_of(weight_.format, weight_.layout, weight_.data, p_.b.type);
-    if (weight_.format.global_scale) {
-      std::memcpy(&global_scale_, weight_.data + offsetof(PackedHeader, global_scale), 4);
-    }
+Weight weight_of(const Problem& problem, const Operands& operands) {
+  Weight weight;
+  weight.format = *problem.weight;
+  weight.layout = formats::packed_layout(weight.format, problem.n, problem.k);
+  weight.n = problem.n;
+  weight.k = problem.k;
+  weight.entry_type = problem.b.type;
+  if (problem.k == 0) return weight;
+  weight.data = static_cast<const std::byte*>(operands.b);
+  weight.entries = entries_of(weight.format, weight.layout, weight.data, problem.b.type);
+  return weight;
+}
+
+float global_scale_of(const Weight& weight) {
+  float scale = 1.0F;
+  if (weight.format.global_scale && weight.data != nullptr) {
+    std::memcpy(&scale, weight.data + offsetof(PackedHeader, global_scale), 4);
   }
+  return scale;
+}
+
+// Codes stream past a few rows of A.
+class Streaming {
+ public:
+  Streaming(const Problem& problem, const Operands& operands, int threads,
+            const StreamKernels& kernels, std::byte* packed_a)
+      : p_(problem),
+        x_(operands),
+        threads_(threads),
+        kernels_(kernels),
+        packed_a_(packed_a),
+        weight_(weight_of(problem, operands)),
+        global_scale_(global_scale_of(weight_)) {}
 
   void all() {
     for (std::int64_t batch = 0; batch < p_.batch; ++batch) product(batch);
@@ -64,29 +80,28 @@ class Run {
  private:
   void product(std::int64_t batch) {
     cpu::ThreadPool& pool = cpu::ThreadPool::global();
-    const std::int64_t row_bytes = weight_.layout.tiles_k * kTile * table_.a_bytes;
-    pool.run(static_cast<int>(p_.m), p_.m > 1 ? setup_.threads : 1, [&](int row, int) {
+    const std::int64_t row_bytes = weight_.layout.tiles_k * kTile * kernels_.a_bytes;
+    pool.run(static_cast<int>(p_.m), p_.m > 1 ? threads_ : 1, [&](int row, int) {
       const std::int64_t at = batch * p_.a.batch_stride + row * p_.a.row_stride;
-      table_.pack_row({.weight = &weight_,
-                       .a = static_cast<const std::byte*>(x_.a) + at * size_bytes(p_.a.type),
-                       .type = p_.a.type,
-                       .stride = p_.a.col_stride,
-                       .out = packed_a_ + row * row_bytes});
+      kernels_.pack_row({.weight = &weight_,
+                         .a = static_cast<const std::byte*>(x_.a) + at * size_bytes(p_.a.type),
+                         .type = p_.a.type,
+                         .stride = p_.a.col_stride,
+                         .out = packed_a_ + row * row_bytes});
     });
     const std::int64_t blocks = ceil_div(p_.m, kMostRows);
-    pool.run(
-        static_cast<int>(weight_.layout.tiles_n * blocks), setup_.threads, [&](int index, int) {
-          alignas(64) std::array<float, kMostRows * kTile> sums;
-          const std::int64_t row = index % blocks * kMostRows;
-          const Task task{.weight = &weight_,
-                          .tile_row = index / blocks,
-                          .a = packed_a_ + row * row_bytes,
-                          .row_bytes = row_bytes,
-                          .rows = static_cast<int>(std::min<std::int64_t>(kMostRows, p_.m - row)),
-                          .sums = sums.data()};
-          table_.multiply(task);
-          store(batch, row, task);
-        });
+    pool.run(static_cast<int>(weight_.layout.tiles_n * blocks), threads_, [&](int index, int) {
+      alignas(64) std::array<float, kMostRows * kTile> sums;
+      const std::int64_t row = index % blocks * kMostRows;
+      const Task task{.weight = &weight_,
+                      .tile_row = index / blocks,
+                      .a = packed_a_ + row * row_bytes,
+                      .row_bytes = row_bytes,
+                      .rows = static_cast<int>(std::min<std::int64_t>(kMostRows, p_.m - row)),
+                      .sums = sums.data()};
+      kernels_.multiply(task);
+      store(batch, row, task);
+    });
   }
 
   void store(std::int64_t batch, std::int64_t first_row, const Task& task) const {
@@ -114,12 +129,98 @@ class Run {
 
   const Problem& p_;
   const Operands& x_;
-  Setup setup_;
-  const KernelTable& table_;
+  int threads_;
+  const StreamKernels& kernels_;
   std::byte* packed_a_;
   Weight weight_;
-  float global_scale_ = 1.0F;
+  float global_scale_;
 };
+
+// Panels for cpu_packed, decoded as it asks for them.
+class Panels final : public cpu_packed::PanelSource {
+ public:
+  Panels(const Weight& weight, DecodePanel decode) : weight_(weight), decode_(decode) {}
+
+  void fill(std::int64_t panel, std::int64_t k, std::int64_t depth, float* out) const override {
+    const std::int64_t end = k + depth;
+    for (std::int64_t at = k; at < end;) {
+      const std::int64_t tile = at / kTile;
+      const std::int64_t first = at % kTile;
+      float* here = out + (at - k) * kPanelRows;
+      if (first == 0 && end - at >= kTile) {
+        const std::int64_t tiles = (end - at) / kTile;
+        decode_(weight_, panel, tile, tile + tiles, here);
+        at += tiles * kTile;
+        continue;
+      }
+      // A part of a tile: where K ends, or is split.
+      alignas(64) std::array<float, kTile * kPanelRows> whole;
+      decode_(weight_, panel, tile, tile + 1, whole.data());
+      const std::int64_t count = std::min(kTile - first, end - at);
+      std::memcpy(here, whole.data() + first * kPanelRows,
+                  static_cast<std::size_t>(count * kPanelRows) * sizeof(float));
+      at += count;
+    }
+  }
+
+  cpu_packed::Region reads(std::int64_t begin, std::int64_t end, std::int64_t k,
+                           std::int64_t depth) const override {
+    // The tiles of a row of tiles lie one after the other.
+    constexpr std::int64_t kPanels = kTile / kPanelRows;
+    const std::int64_t row_bytes = weight_.layout.tiles_k * weight_.layout.tile_bytes;
+    const std::byte* first = weight_.data + weight_.layout.codes + begin / kPanels * row_bytes +
+                             k / kTile * weight_.layout.tile_bytes;
+    return {reinterpret_cast<const char*>(first), row_bytes,
+            ceil_div(end, kPanels) - begin / kPanels,
+            ceil_div(depth, kTile) * weight_.layout.tile_bytes};
+  }
+
+ private:
+  const Weight& weight_;
+  DecodePanel decode_;
+};
+
+// A's columns in the order of the packed weight's, row after row: [batch][m][k] of A's type.
+void reorder(const Problem& problem, const Weight& weight, const void* a, int threads,
+             std::byte* out) {
+  const int size = size_bytes(problem.a.type);
+  const auto rows = static_cast<int>(problem.batch * problem.m);
+  cpu::ThreadPool::global().run(rows, threads, [&](int index, int) {
+    const std::int64_t at =
+        index / problem.m * problem.a.batch_stride + index % problem.m * problem.a.row_stride;
+    std::byte* to = out + index * problem.k * size;
+    for (std::int64_t k = 0; k < problem.k; ++k) {
+      std::int32_t column = 0;
+      std::memcpy(&column, weight.data + weight.layout.order + k * 4, 4);
+      std::memcpy(to + k * size,
+                  static_cast<const std::byte*>(a) + (at + column * problem.a.col_stride) * size,
+                  static_cast<std::size_t>(size));
+    }
+  });
+}
+
+std::size_t reordered_bytes(const Problem& problem) {
+  if (!problem.weight->ordered) return 0;
+  const std::int64_t bytes = problem.batch * problem.m * problem.k * size_bytes(problem.a.type);
+  return static_cast<std::size_t>(ceil_div(bytes, 256) * 256);
+}
+
+void run_panels(const Problem& problem, const Operands& operands, const cpu_packed::Setup& blocks,
+                DecodePanel decode, std::byte* workspace) {
+  const Weight weight = weight_of(problem, operands);
+  Problem product = dense(problem);
+  product.alpha *= global_scale_of(weight);
+  Operands numbers = operands;
+  if (problem.weight->ordered && problem.k > 0) {
+    reorder(problem, weight, operands.a, blocks.threads, workspace);
+    numbers.a = workspace;
+    product.a.row_stride = problem.k;
+    product.a.col_stride = 1;
+    product.a.batch_stride = problem.m * problem.k;
+  }
+  cpu_packed::multiply(blocks, product, numbers, Panels(weight, decode),
+                       workspace + reordered_bytes(problem));
+}
 
 class LowBitKernel final : public Kernel {
  public:
@@ -130,25 +231,33 @@ class LowBitKernel final : public Kernel {
         b_type_(problem.b.type),
         setup_(setup),
         table_(table) {
-    cpu::ThreadPool::global().reserve(setup.threads);
+    cpu::ThreadPool::global().reserve(setup.blocks.threads);
   }
 
-  // The instruction set was chosen by the types, and by whether flat blocks divide K.
+  // The instruction set was chosen by the types, and the path by whether flat blocks divide K.
   bool serves(const Problem& problem) const override {
     return problem.weight == format_ && problem.a.type == a_type_ && problem.b.type == b_type_ &&
-           (format_.grouping != Grouping::flat || setup_.isa <= Isa::avx2 ||
+           (setup_.blocks.split_k == 1 || problem.batch == 1) &&
+           (format_.grouping != Grouping::flat || setup_.path == Path::panels ||
             problem.k % format_.group == 0);
   }
 
   std::size_t workspace_bytes(const Problem& problem) const override {
+    if (setup_.path == Path::panels) {
+      return reordered_bytes(problem) + cpu_packed::workspace_bytes(setup_.blocks, dense(problem));
+    }
     const std::int64_t columns = ceil_div(problem.k, kTile) * kTile;
-    return static_cast<std::size_t>(problem.m * columns * table_.a_bytes);
+    return static_cast<std::size_t>(problem.m * columns * table_.stream.a_bytes);
   }
 
   void run(const Problem& problem, const Operands& operands, void* workspace,
            Stream) const override {
     if (problem.k > 0) check_header(problem, operands.b);
-    Run(problem, operands, setup_, table_, static_cast<std::byte*>(workspace)).all();
+    auto* memory = static_cast<std::byte*>(workspace);
+    if (setup_.path == Path::panels) {
+      return run_panels(problem, operands, setup_.blocks, table_.decode_panel, memory);
+    }
+    Streaming(problem, operands, setup_.blocks.threads, table_.stream, memory).all();
   }
 
  private:

@@ -11,105 +11,156 @@ namespace {
 constexpr std::array<std::string_view, 4> kIsaNames{"scalar", "avx2", "avx512", "avx512_bf16"};
 
 // What the kernels that look up by permutes take.
-bool looked_up(const Problem& problem) {
+bool streams(const Problem& problem) {
   const WeightFormat& format = *problem.weight;
   const bool aligned = format.grouping != Grouping::flat || problem.k % format.group == 0;
   return format.bits == 4 && format.zero == Zero::symmetric &&
          format.codes != Codes::learned_per_row && aligned;
 }
 
-// Seconds that a core takes for a code: to decode it, and for each row of A. Of the lookups as
-// measured on an Emerald Rapids core (docs/performance/cpu_lowbit.md); of the decoders an estimate.
-struct CodeCost {
-  double decode;
-  double row;
-};
-
-CodeCost code_cost(const Setup& setup, const CpuProfile& cpu) {
-  switch (setup.isa) {
-    case Isa::avx512_bf16:
-      return {0.03e-9, 2.8 / cpu.bf16_flops};
-    case Isa::avx512:
-      return {0.02e-9, 3.8 / cpu.f32_flops};
-    case Isa::avx2:
-      return {3e-9, 4 / cpu.f32_flops};
+bool has(Isa isa, const CpuFeatures& features) {
+  switch (isa) {
     case Isa::scalar:
-      return {3e-9, 16 / cpu.f32_flops};
+      return true;
+    case Isa::avx2:
+      return features.avx2_fma && features.f16c;
+    case Isa::avx512:
+      return features.avx512;
+    case Isa::avx512_bf16:
+      return features.avx512 && features.avx512_bf16;
   }
-  return {};
+  return false;
+}
+
+const KernelTable* table_of(Isa isa) {
+  switch (isa) {
+    case Isa::scalar:
+      return scalar_kernels();
+    case Isa::avx2:
+      return avx2_kernels();
+    case Isa::avx512:
+      return avx512_kernels();
+    case Isa::avx512_bf16:
+      return avx512_bf16_kernels();
+  }
+  return nullptr;
+}
+
+cpu_packed::Isa packed_isa(Isa isa) {
+  return isa == Isa::scalar ? cpu_packed::Isa::scalar
+         : isa == Isa::avx2 ? cpu_packed::Isa::avx2
+                            : cpu_packed::Isa::avx512;
+}
+
+// Cpu_packed's for a B that it packs, in depths of whole tiles.
+void add_panels(const Problem& problem, const CpuProfile& cpu, Isa isa, std::vector<Setup>& out) {
+  for (cpu_packed::Setup blocks : cpu_packed::setups(dense(problem), cpu)) {
+    if (blocks.path != cpu_packed::Path::pack || blocks.isa != packed_isa(isa)) continue;
+    const auto tile = static_cast<int>(formats::kTile);
+    blocks.kc = (blocks.kc + tile - 1) / tile * tile;
+    const Configuration now = encode({isa, Path::panels, blocks});
+    const auto same = [&](const Setup& setup) { return encode(setup) == now; };
+    if (std::none_of(out.begin(), out.end(), same)) out.push_back({isa, Path::panels, blocks});
+  }
+}
+
+void add_stream(const CpuProfile& cpu, Isa isa, std::vector<Setup>& out) {
+  Setup setup{isa, Path::stream, {}};
+  setup.blocks.threads = cpu.threads;
+  out.push_back(setup);
+  setup.blocks.threads = 1;
+  if (cpu.threads > 1) out.push_back(setup);
 }
 
 }  // namespace
 
 std::span<const std::string_view> parameter_names() {
-  static constexpr std::array<std::string_view, 2> names{"isa", "threads"};
+  static constexpr std::array<std::string_view, 9> names{"isa", "path", "rows",    "panels", "mc",
+                                                         "nc",  "kc",   "threads", "split_k"};
   return names;
 }
 
 Setup decode(const Configuration& configuration) {
-  return {static_cast<Isa>(configuration.values[0]), configuration.values[1]};
+  const auto& v = configuration.values;
+  const auto isa = static_cast<Isa>(v[0]);
+  const auto path = static_cast<Path>(v[1]);
+  if (path == Path::stream) {
+    Setup setup{isa, path, {}};
+    setup.blocks.threads = v[7];
+    return setup;
+  }
+  return {isa, path,
+          cpu_packed::Setup{packed_isa(isa), cpu_packed::Path::pack, v[2], v[3], v[4], v[5], v[6],
+                            v[7], v[8]}};
 }
 
 Configuration encode(const Setup& setup) {
+  const cpu_packed::Setup& b = setup.blocks;
+  const std::array<std::int32_t, 9> values{static_cast<std::int32_t>(setup.isa),
+                                           static_cast<std::int32_t>(setup.path),
+                                           b.rows,
+                                           b.panels,
+                                           b.mc,
+                                           b.nc,
+                                           b.kc,
+                                           b.threads,
+                                           b.split_k};
   Configuration configuration;
-  configuration.values[0] = static_cast<std::int32_t>(setup.isa);
-  configuration.values[1] = setup.threads;
+  std::copy(values.begin(), values.end(), configuration.values.begin());
   return configuration;
 }
 
 std::string setup_name(const Setup& setup) {
-  return fmt::format("{}_t{}", kIsaNames.at(static_cast<std::size_t>(setup.isa)), setup.threads);
+  const std::string_view isa = kIsaNames.at(static_cast<std::size_t>(setup.isa));
+  const cpu_packed::Setup& b = setup.blocks;
+  if (setup.path == Path::stream) return fmt::format("{}_stream_t{}", isa, b.threads);
+  std::string text = fmt::format("{}_panels_{}x{}", isa, b.rows, b.panels * kPanelRows);
+  if (b.mc != 0) text += fmt::format("_m{}", b.mc);
+  text += fmt::format("_n{}_k{}_t{}", b.nc, b.kc, b.threads);
+  if (b.split_k > 1) text += fmt::format("_s{}", b.split_k);
+  return text;
 }
 
-std::string_view summation_name(Isa isa) {
-  constexpr std::array<std::string_view, 4> kOrders{"lowbit_scalar", "lowbit_avx2", "lowbit_avx512",
-                                                    "lowbit_avx512_bf16"};
-  return kOrders.at(static_cast<std::size_t>(isa));
+std::string_view summation_name(const Setup& setup) {
+  constexpr std::array<std::string_view, 4> kStreams{"", "", "lowbit_stream_avx512",
+                                                     "lowbit_stream_avx512_bf16"};
+  // One chain of multiply-adds in the order of K, however that is divided into blocks.
+  constexpr std::array<std::string_view, 4> kPanels{"lowbit_scalar", "lowbit_avx2", "lowbit_avx512",
+                                                    ""};
+  const auto isa = static_cast<std::size_t>(setup.isa);
+  if (setup.path == Path::stream) return kStreams.at(isa);
+  return setup.blocks.split_k == 1 ? kPanels.at(isa) : "";
 }
 
-const KernelTable* kernels(Isa isa, const Problem& problem, const CpuFeatures& features) {
-  switch (isa) {
-    case Isa::scalar:
-      return scalar_kernels();
-    case Isa::avx2:
-      return features.avx2_fma && features.f16c ? avx2_kernels() : nullptr;
-    case Isa::avx512:
-      return features.avx512 && looked_up(problem) ? avx512_kernels() : nullptr;
-    case Isa::avx512_bf16: {
-      const bool bf16 = problem.a.type == DataType::bf16 && problem.b.type == DataType::bf16;
-      const bool has = features.avx512 && features.avx512_bf16;
-      return has && bf16 && looked_up(problem) ? avx512_bf16_kernels() : nullptr;
-    }
-  }
-  return nullptr;
+const KernelTable* kernels(Isa isa, Path path, const Problem& problem,
+                           const CpuFeatures& features) {
+  const KernelTable* table = has(isa, features) ? table_of(isa) : nullptr;
+  if (table == nullptr) return nullptr;
+  if (path == Path::panels) return table->decode_panel != nullptr ? table : nullptr;
+  const bool bf16 = problem.a.type == DataType::bf16 && problem.b.type == DataType::bf16;
+  const bool takes = streams(problem) && (isa != Isa::avx512_bf16 || bf16);
+  return takes && table->stream.multiply != nullptr ? table : nullptr;
+}
+
+Problem dense(const Problem& problem) {
+  Problem result = problem;
+  result.weight.reset();
+  result.b = {.type = DataType::f32, .row_stride = 1, .col_stride = problem.k};
+  return result;
 }
 
 std::vector<Setup> setups(const Problem& problem, const CpuProfile& cpu) {
   std::vector<Setup> result;
-  for (const Isa isa : {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::scalar}) {
-    if (kernels(isa, problem, cpu.features) == nullptr) continue;
-    // The portable kernels are for what the others do not take.
-    if (isa <= Isa::avx2 && !result.empty()) break;
-    result.push_back({isa, cpu.threads});
-    if (cpu.threads > 1) result.push_back({isa, 1});
+  // Panels by the widest instruction set alone; first, since theirs is the order of sums for any M.
+  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::scalar}) {
+    if (kernels(isa, Path::panels, problem, cpu.features) == nullptr) continue;
+    add_panels(problem, cpu, isa, result);
+    break;
+  }
+  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16}) {
+    if (kernels(isa, Path::stream, problem, cpu.features) != nullptr) add_stream(cpu, isa, result);
   }
   return result;
-}
-
-Estimate cost(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
-  const CodeCost code = code_cost(setup, cpu);
-  const double rows = static_cast<double>(problem.m) * static_cast<double>(problem.batch);
-  const double passes = std::max(1.0, rows / kMostRows);
-  const double codes = static_cast<double>(problem.n) * static_cast<double>(problem.k);
-  const double tasks =
-      std::max(1.0, static_cast<double>(formats::ceil_div(problem.n, 64)) * passes);
-  const double threads = std::min(static_cast<double>(setup.threads), tasks);
-  const double math = codes * (code.decode * passes + code.row * rows) / threads;
-  const double rate = setup.threads > 1 ? cpu.dram_bytes_per_s_all : cpu.dram_bytes_per_s_1;
-  const double memory = problem.bytes() / rate;
-  const double overhead = setup.threads > 1 ? 2 * cpu.fork_join_s : 0;
-  return {.us = (std::max(math, memory) + overhead) * 1e6,
-          .bound = math > memory ? Bound::math : Bound::memory};
 }
 
 }  // namespace gemwright::cpu_lowbit

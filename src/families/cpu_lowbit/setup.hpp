@@ -3,10 +3,10 @@
 
 #include "device/profile.hpp"
 #include "families/cpu_lowbit/kernels/table.hpp"
+#include "families/cpu_packed/setup.hpp"
 #include "families/family.hpp"
 #include "model/estimate.hpp"
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,27 +16,35 @@ namespace gemwright::cpu_lowbit {
 
 enum class Isa : std::int32_t { scalar, avx2, avx512, avx512_bf16 };
 
+enum class Path : std::int32_t {
+  stream,  // codes are looked up as they stream past up to 8 rows of A
+  panels,  // decoded once into panels, which cpu_packed's micro-kernels multiply with all rows
+};
+
+/// A decoded configuration. The sizes are cpu_packed's; `stream` has its threads alone.
 struct Setup {
   Isa isa = Isa::scalar;
-  int threads = 1;
+  Path path = Path::panels;
+  cpu_packed::Setup blocks;
 };
 
 std::span<const std::string_view> parameter_names();
 Setup decode(const Configuration& configuration);
 Configuration encode(const Setup& setup);
 
-/// "avx512_bf16_t4".
+/// "avx512_stream_t4", "avx512_panels_14x32_n32_k256_t2".
 std::string setup_name(const Setup& setup);
 
-/// Names the order in which an instruction set's kernels sum over K.
-std::string_view summation_name(Isa isa);
+/// Names the order in which a configuration sums over K; empty where K is split.
+std::string_view summation_name(const Setup& setup);
 
-/// Kernels of an instruction set that the CPU has and that take the problem; else null.
-const KernelTable* kernels(Isa isa, const Problem& problem, const CpuFeatures& features);
+/// Kernels of a configuration that the CPU has and that take the problem; else null.
+const KernelTable* kernels(Isa isa, Path path, const Problem& problem, const CpuFeatures& features);
 
-/// Every configuration for the problem, on all threads and on one.
+/// The same product with a dense fp32 B: what the panels are to cpu_packed.
+Problem dense(const Problem& problem);
+
+/// Every configuration for the problem.
 std::vector<Setup> setups(const Problem& problem, const CpuProfile& cpu);
-
-Estimate cost(const Problem& problem, const CpuProfile& cpu, const Setup& setup);
 
 }  // namespace gemwright::cpu_lowbit

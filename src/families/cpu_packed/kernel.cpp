@@ -26,10 +26,11 @@ const char* element(const void* base, const Operand& operand, std::int64_t batch
 class Run {
  public:
   Run(const Setup& setup, Loader loader, const KernelTable& table, const Problem& problem,
-      const Operands& operands, void* workspace)
+      const Operands& operands, void* workspace, const PanelSource* source = nullptr)
       : setup_(setup),
         loader_(loader),
         table_(table),
+        source_(source),
         p_(problem),
         x_(operands),
         g_(setup, loader, problem),
@@ -141,13 +142,18 @@ class Run {
     const std::int64_t units = pairs ? ceil_div(depth, 2) : depth;
     for (std::int64_t panel = begin; panel < end; ++panel) {
       const std::int64_t column = panel * kPanel;
+      char* target = out + (panel - begin) * units * kPanel * 4;
+      if (source_ != nullptr) {
+        source_->fill(panel, k, depth, reinterpret_cast<float*>(target));
+        continue;
+      }
       const PackArgs args{.source = element(x_.b, p_.b, cell.batch, k, column),
                           .type = p_.b.type,
                           .rows = static_cast<int>(std::min<std::int64_t>(kPanel, p_.n - column)),
                           .row_stride = p_.b.col_stride,
                           .k = depth,
                           .k_stride = p_.b.row_stride,
-                          .out = out + (panel - begin) * units * kPanel * 4,
+                          .out = target,
                           .out_rows = kPanel};
       if (pairs) {
         table_.pack_pairs(args);
@@ -199,23 +205,17 @@ class Run {
     } while (k < cell.k_end);
   }
 
-  // Memory that will be read soon: rows of so many bytes, `stride` bytes apart.
-  struct Region {
-    const char* address = nullptr;
-    std::ptrdiff_t stride = 0;
-    std::int64_t rows = 0;
-    std::int64_t row_bytes = 0;
-  };
-
   // What the next block is packed from, where columns of B are contiguous along K. Rows of B are
   // left to the hardware's prefetcher.
   Region next_source(const Cell& cell, std::int64_t panel, std::int64_t k) const {
-    if (panel >= cell.panel_end || p_.b.row_stride != 1) return {};
+    if (panel >= cell.panel_end) return {};
     const std::int64_t last = std::min(cell.panel_end, panel + g_.panels_block);
+    const std::int64_t depth = std::min(g_.depth_block, cell.k_end - k);
+    if (source_ != nullptr) return source_->reads(panel, last, k, depth);
+    if (p_.b.row_stride != 1) return {};
     const int size = size_bytes(p_.b.type);
     return {element(x_.b, p_.b, cell.batch, k, panel * kPanel), p_.b.col_stride * size,
-            std::min(p_.n, last * kPanel) - panel * kPanel,
-            std::min(g_.depth_block, cell.k_end - k) * size};
+            std::min(p_.n, last * kPanel) - panel * kPanel, depth * size};
   }
 
   // The first packed panels after a block's. In place there are too many short rows.
@@ -472,6 +472,7 @@ class Run {
   const Setup& setup_;
   const Loader loader_;
   const KernelTable& table_;
+  const PanelSource* source_;
   const Problem& p_;
   const Operands& x_;
   const Geometry g_;
@@ -512,6 +513,15 @@ class PackedKernel final : public Kernel {
 
 std::shared_ptr<const Kernel> make_kernel(const Setup& setup, Loader loader) {
   return std::make_shared<PackedKernel>(setup, loader);
+}
+
+std::size_t workspace_bytes(const Setup& setup, const Problem& problem) {
+  return Geometry(setup, Loader::f32, problem).workspace_bytes();
+}
+
+void multiply(const Setup& setup, const Problem& problem, const Operands& operands,
+              const PanelSource& source, void* workspace) {
+  Run(setup, Loader::f32, *kernels(setup.isa), problem, operands, workspace, &source).all();
 }
 
 }  // namespace gemwright::cpu_packed

@@ -8,7 +8,7 @@ namespace gemwright::cpu_lowbit {
 
 const KernelTable* avx2_kernels() {
 #ifdef __AVX2__
-  static constexpr KernelTable table{pack_row_f32, multiply_decoded, 4};
+  static constexpr KernelTable table{decode_any, {}};
   return &table;
 #else
   return nullptr;

@@ -1,6 +1,7 @@
 #include "families/cpu_lowbit/kernels/table.hpp"
 
 #ifdef __AVX512F__
+#include "families/cpu_lowbit/kernels/avx512_panels.hpp"
 #include "families/cpu_lowbit/kernels/lookup.hpp"
 #include "families/cpu_lowbit/kernels/pack_a.hpp"
 
@@ -50,7 +51,7 @@ void pack_row(const Row& row) {
 }  // namespace
 
 const KernelTable* avx512_kernels() {
-  static constexpr KernelTable table{pack_row, multiply_looked_up<Floats>, 4};
+  static constexpr KernelTable table{decode_panel, {pack_row, multiply_looked_up<Floats>, 4}};
   return &table;
 }
 

@@ -1,11 +1,9 @@
-// Any weight format, decoded to fp32 one tile at a time. Included by one file for each instruction
-// set; its loops are written for the compiler's vectoriser.
+// Any weight format, decoded into panels code by code. Included by one file for each instruction
+// set.
 #pragma once
 
-#include "families/cpu_lowbit/kernels/pack_a.hpp"
 #include "families/cpu_lowbit/kernels/table.hpp"
 #include "formats/codebooks.hpp"
-#include "formats/tiles.hpp"
 #include "numeric/convert.hpp"
 
 #include <algorithm>
@@ -16,11 +14,47 @@ namespace {
 
 using formats::kTile;
 
-constexpr int kLanes = 16;
+// Codes of a panel's rows in one tile, [row][column].
+using PanelCodes = std::array<std::uint8_t, kPanelRows * kTile>;
+// Byte * 8 + shift of each, from the first byte of the rows' part of a plane.
+using Places = std::array<std::uint16_t, kPanelRows * kTile>;
 
-void pack_row_f32(const Row& row) {
-  auto* out = reinterpret_cast<float*>(row.out);
-  for_columns(row, [out](std::int64_t k, float value) { out[k] = value; });
+const Places& places_of(int plane_bits, bool paired) {
+  const auto all = [](int bits, bool pairs) {
+    Places places;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      const formats::CodePlace place = formats::code_place(bits, pairs, at / kTile, at % kTile);
+      places[i] = static_cast<std::uint16_t>(place.byte * 8 + place.shift);
+    }
+    return places;
+  };
+  static const std::array<Places, 6> places{all(1, false), all(1, true), all(2, false),
+                                            all(2, true),  all(4, true), all(8, true)};
+  if (plane_bits == 8) return places[5];
+  return plane_bits == 4 ? places[4] : places[(plane_bits == 2 ? 2U : 0U) + (paired ? 1U : 0U)];
+}
+
+// The 16 rows from 16 * quarter on of a plane whose codes are bits [from, from + plane_bits).
+void add_plane(const std::byte* plane, int plane_bits, bool paired, std::int64_t quarter, int from,
+               PanelCodes& codes) {
+  const Places& places = places_of(plane_bits, paired);
+  const std::byte* part = plane + 128 * std::min(plane_bits, 4) * quarter;
+  const unsigned mask = (1U << plane_bits) - 1;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const unsigned bits = static_cast<unsigned>(part[places[i] / 8]) >> (places[i] % 8) & mask;
+    codes[i] |= static_cast<std::uint8_t>(bits << from);
+  }
+}
+
+void unpack_panel(const WeightFormat& format, const std::byte* tile, std::int64_t quarter,
+                  PanelCodes& codes) {
+  constexpr std::int64_t kLowPlane = 1024;  // bytes of 3-bit codes' low two bits
+  codes = {};
+  const bool paired = formats::paired(format);
+  if (format.bits != 3) return add_plane(tile, format.bits, paired, quarter, 0, codes);
+  add_plane(tile, 2, paired, quarter, 0, codes);
+  add_plane(tile + kLowPlane, 1, paired, quarter, 2, codes);
 }
 
 // Scales and zero points of a row of tiles.
@@ -69,65 +103,39 @@ const float* entries_of(const Weight& weight, std::int64_t row, std::array<float
   return own.data();
 }
 
-// One row of a tile, columns [begin, end) of one group: entries less the zero point.
-float dot(const float* w, const float* a, std::int64_t begin, std::int64_t end) {
-  std::array<float, kLanes> lanes{};
-  std::int64_t k = begin;
-  for (; k + kLanes <= end; k += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const auto at = k + static_cast<std::int64_t>(lane);
-      lanes[lane] += w[at] * a[at];
-    }
-  }
-  float sum = 0;
-  for (; k < end; ++k) sum += w[k] * a[k];
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  }
-  return sum + lanes[0];
-}
-
-// Adds one tile's row to the sums of all rows of A.
-void add_row(const Task& task, const Scales& scales, std::int64_t tile, std::int64_t row,
-             const std::uint8_t* codes, const float* entries) {
-  const Weight& weight = *task.weight;
+// One row of W in one tile, of the columns that it has: every 16th number from `out` on.
+void decode_row(const Weight& weight, const Scales& scales, std::int64_t n, std::int64_t tile,
+                const std::uint8_t* codes, float* out) {
+  std::array<float, 256> own;
+  const float* entries = entries_of(weight, n, own);
   const std::int64_t columns = formats::group_columns(weight.format, weight.k);
-  const std::int64_t shift =
-      formats::phase(weight.format, task.tile_row * kTile + row, weight.k) + tile * kTile;
+  const std::int64_t shift = formats::phase(weight.format, n, weight.k) + tile * kTile;
   const std::int64_t width = std::min(kTile, weight.k - tile * kTile);
-  alignas(64) std::array<float, kTile> values;
   for (std::int64_t begin = 0; begin < width;) {
     const std::int64_t group = (shift + begin) / columns;
     const std::int64_t end = std::min((group + 1) * columns - shift, width);
-    const float zero = scales.zero(row, group);
-    const float scale = scales.scale(row, group);
+    const float zero = scales.zero(n % kTile, group);
+    const float scale = scales.scale(n % kTile, group);
     for (std::int64_t k = begin; k < end; ++k) {
-      values[static_cast<std::size_t>(k)] = entries[codes[k]] - zero;
-    }
-    for (int m = 0; m < task.rows; ++m) {
-      const auto* a = reinterpret_cast<const float*>(task.a + m * task.row_bytes) + tile * kTile;
-      task.sums[m * kTile + row] += scale * dot(values.data(), a, begin, end);
+      out[k * kPanelRows] = (entries[codes[k]] - zero) * scale;
     }
     begin = end;
   }
 }
 
-void multiply_decoded(const Task& task) {
-  const Weight& weight = *task.weight;
-  const Scales scales(weight, task.tile_row);
-  const std::int64_t rows = std::min(kTile, weight.n - task.tile_row * kTile);
-  std::fill(task.sums, task.sums + task.rows * kTile, 0.0F);
-  std::array<std::uint8_t, kTile * kTile> codes;
-  std::array<float, 256> own;
-  for (std::int64_t tile = 0; tile < weight.layout.tiles_k; ++tile) {
-    formats::unpack_tile(
-        weight.format,
-        weight.data + weight.layout.codes +
-            (task.tile_row * weight.layout.tiles_k + tile) * weight.layout.tile_bytes,
-        {}, codes.data(), kTile);
+void decode_any(const Weight& weight, std::int64_t panel, std::int64_t begin, std::int64_t end,
+                float* out) {
+  const std::int64_t first = panel * kPanelRows;
+  const std::int64_t tile_row = first / kTile;
+  const Scales scales(weight, tile_row);
+  const std::int64_t rows = std::min(kPanelRows, weight.n - first);
+  PanelCodes codes;
+  for (std::int64_t tile = begin; tile < end; ++tile, out += kTile * kPanelRows) {
+    const std::byte* data = weight.data + weight.layout.codes +
+                            (tile_row * weight.layout.tiles_k + tile) * weight.layout.tile_bytes;
+    unpack_panel(weight.format, data, first % kTile / kPanelRows, codes);
     for (std::int64_t row = 0; row < rows; ++row) {
-      const float* entries = entries_of(weight, task.tile_row * kTile + row, own);
-      add_row(task, scales, tile, row, codes.data() + row * kTile, entries);
+      decode_row(weight, scales, first + row, tile, codes.data() + row * kTile, out + row);
     }
   }
 }

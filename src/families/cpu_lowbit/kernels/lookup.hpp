@@ -10,13 +10,12 @@
 // found by a permute of the scales of the tile.
 #pragma once
 
+#include "families/cpu_lowbit/kernels/scales.hpp"
 #include "families/cpu_lowbit/kernels/table.hpp"
-#include "formats/codebooks.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include <immintrin.h>
 
@@ -32,44 +31,11 @@ constexpr std::int64_t kDepth = 16;
 // end.
 constexpr std::int64_t kScales = kDepth * 4 * kTile + 16;
 
-// Of the scales of one byte.
-inline const float* byte_scales(ScaleType type) {
-  const auto all = [](ScaleType of) {
-    std::array<float, 256> values;
-    for (std::uint32_t bits = 0; bits < 256; ++bits) {
-      values[bits] = static_cast<float>(formats::scale_value(of, bits));
-    }
-    return values;
-  };
-  static const std::array<float, 256> e8m0 = all(ScaleType::e8m0);
-  static const std::array<float, 256> e4m3 = all(ScaleType::e4m3);
-  return type == ScaleType::e8m0 ? e8m0.data() : e4m3.data();
-}
-
-inline void to_float(ScaleType type, const std::byte* from, std::int64_t count, float* to) {
-  switch (type) {
-    case ScaleType::f32:
-      std::memcpy(to, from, static_cast<std::size_t>(count) * 4);
-      return;
-    case ScaleType::bf16:
-      for (std::int64_t i = 0; i < count; i += 16) {
-        const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 2 * i));
-        const __m512i wide = _mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16);
-        _mm512_storeu_ps(to + i, _mm512_castsi512_ps(wide));
-      }
-      return;
-    case ScaleType::f16:
-      for (std::int64_t i = 0; i < count; i += 16) {
-        const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 2 * i));
-        _mm512_storeu_ps(to + i, _mm512_cvtph_ps(bits));
-      }
-      return;
-    case ScaleType::e8m0:
-    case ScaleType::e4m3: {
-      const float* values = byte_scales(type);
-      for (std::int64_t i = 0; i < count; ++i) to[i] = values[static_cast<std::size_t>(from[i])];
-      return;
-    }
+// A multiple of 16 of them.
+inline void to_floats(ScaleType type, const std::byte* from, std::int64_t count, float* to) {
+  const int size = formats::size_bytes(type);
+  for (std::int64_t i = 0; i < count; i += 16) {
+    _mm512_storeu_ps(to + i, to_float(type, from + i * size));
   }
 }
 
@@ -89,8 +55,8 @@ struct TileScales {
     const std::int64_t end = std::min(((last * kTile - 1) >> shift) + 1, weight.layout.groups);
     const int size = formats::size_bytes(weight.format.scale);
     const std::int64_t from = (tile_row * weight.layout.groups + begin) * kTile;
-    to_float(weight.format.scale, weight.data + weight.layout.scales + from * size,
-             (end - begin) * kTile, values.data());
+    to_floats(weight.format.scale, weight.data + weight.layout.scales + from * size,
+              (end - begin) * kTile, values.data());
   }
 
   // Of rows n and n + 8 (the pair) over a tile: [group][n, n + 8].

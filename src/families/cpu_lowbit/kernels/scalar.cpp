@@ -3,7 +3,7 @@
 namespace gemwright::cpu_lowbit {
 
 const KernelTable* scalar_kernels() {
-  static constexpr KernelTable table{pack_row_f32, multiply_decoded, 4};
+  static constexpr KernelTable table{decode_any, {}};
   return &table;
 }
 

@@ -10,8 +10,10 @@
 
 namespace gemwright::cpu_lowbit {
 
-/// Rows of A that one pass over the weight serves, at most.
+/// Rows of A that one pass of a streaming kernel over the weight serves, at most.
 inline constexpr int kMostRows = 8;
+/// Rows of W in a panel: columns of B that cpu_packed's micro-kernels take side by side.
+inline constexpr std::int64_t kPanelRows = 16;
 
 /// A packed weight in memory.
 struct Weight {
@@ -25,6 +27,11 @@ struct Weight {
   /// The type that entries of a row's own codebook are rounded to.
   DataType entry_type = DataType::f32;
 };
+
+/// Rows [16 panel, 16 panel + 16) of W over tiles [begin, end) of K as numbers, with their zero
+/// points and scales but without the global one: out[64 (end - begin)][16]. Anything past N and K.
+using DecodePanel = void (*)(const Weight& weight, std::int64_t panel, std::int64_t begin,
+                             std::int64_t end, float* out);
 
 /// Rows of A over one row of tiles: sums[row][64] = sum over k of a[row][k] * w[n][k], without the
 /// global scale.
@@ -47,19 +54,24 @@ struct Row {
   std::byte* out = nullptr;
 };
 
-struct KernelTable {
-  void (*pack_row)(const Row&);
-  void (*multiply)(const Task&);
-  /// Bytes of an element of A once packed.
-  int a_bytes;
+/// 4-bit codes without zero points whose groups do not run across rows, looked up by permutes as
+/// they stream past.
+struct StreamKernels {
+  void (*pack_row)(const Row&) = nullptr;
+  void (*multiply)(const Task&) = nullptr;  ///< null when the instruction set has none
+  int a_bytes = 4;                          ///< of an element of A once packed
 };
 
-/// Any format: codes are decoded to fp32 a tile at a time. Null when the build has none.
+struct KernelTable {
+  DecodePanel decode_panel;  ///< any format; null when the instruction set has none
+  StreamKernels stream;
+};
+
+/// Null when the build has none.
 const KernelTable* scalar_kernels();
 const KernelTable* avx2_kernels();
-/// 4-bit codes without zero points whose groups do not run across rows, looked up by permutes.
 const KernelTable* avx512_kernels();
-/// The same with bf16 dot products: A and the entries are bf16.
+/// bf16 dot products: A and the entries are bf16.
 const KernelTable* avx512_bf16_kernels();
 
 }  // namespace gemwright::cpu_lowbit

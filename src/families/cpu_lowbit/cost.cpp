@@ -1,0 +1,84 @@
+#include "families/cpu_lowbit/cost.hpp"
+
+#include "families/cpu_packed/geometry.hpp"
+#include "model/cpu_cost.hpp"
+#include "model/cpu_rates.hpp"
+
+#include <algorithm>
+
+namespace gemwright::cpu_lowbit {
+namespace {
+
+// Seconds that a core takes for a code of a streaming kernel: to decode it, and for each row of A.
+// As measured on an Emerald Rapids core (docs/performance/cpu_lowbit.md).
+struct CodeCost {
+  double decode;
+  double row;
+};
+
+CodeCost stream_cost(Isa isa, const CpuProfile& cpu) {
+  if (isa == Isa::avx512_bf16) return {0.03e-9, 2.8 / cpu.bf16_flops};
+  return {0.02e-9, 3.8 / cpu.f32_flops};
+}
+
+Estimate streaming(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
+  const CodeCost code = stream_cost(setup.isa, cpu);
+  const double rows = static_cast<double>(problem.m) * static_cast<double>(problem.batch);
+  const double passes = std::max(1.0, rows / kMostRows);
+  const double codes = static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  const double tasks =
+      std::max(1.0, static_cast<double>(formats::ceil_div(problem.n, formats::kTile)) * passes);
+  const double threads = std::min(static_cast<double>(setup.blocks.threads), tasks);
+  const double math = codes * (code.decode * passes + code.row * rows) / threads;
+  const double memory = problem.bytes() / model::dram_bytes_per_s(cpu, setup.blocks.threads);
+  const double overhead = setup.blocks.threads > 1 ? 2 * cpu.fork_join_s : 0;
+  return {.us = (std::max(math, memory) + overhead) * 1e6,
+          .bound = math > memory ? Bound::math : Bound::memory};
+}
+
+// Seconds of a core to make an element of a panel.
+double unpacking(const Problem& problem, const Setup& setup) {
+  if (setup.isa < Isa::avx512) return 2e-9;
+  const WeightFormat& format = *problem.weight;
+  const bool gathers = format.codes == Codes::learned_per_row ||
+                       (format.bits == 8 && format.codes != Codes::integer);
+  return gathers ? 0.25e-9 : 0.06e-9;
+}
+
+double multiply_rate(const CpuProfile& cpu, Isa isa) {
+  // The profile's rate is that of the widest vectors.
+  if (isa == Isa::scalar && cpu.features.avx2_fma) return cpu.f32_flops / 16;
+  return isa == Isa::avx2 && cpu.features.avx512 ? cpu.f32_flops / 2 : cpu.f32_flops;
+}
+
+}  // namespace
+
+Estimate cost(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
+  if (setup.path == Path::stream) return streaming(problem, cpu, setup);
+  const cpu_packed::Geometry g(setup.blocks, cpu_packed::Loader::f32, dense(problem));
+  const auto elements = static_cast<double>(std::max<std::int64_t>(problem.n * problem.k, 1));
+  model::BlockedWork work;
+  work.m = problem.m;
+  work.n = problem.n;
+  work.k = problem.k;
+  work.batch = problem.batch;
+  work.bytes_a = size_bytes(problem.a.type);
+  work.bytes_b =
+      static_cast<double>(formats::packed_layout(*problem.weight, problem.n, problem.k).bytes) /
+      elements;
+  work.bytes_d = size_bytes(problem.d.type) + (problem.c ? size_bytes(problem.c->type) : 0);
+  work.threads = setup.blocks.threads;
+  work.split = setup.blocks.split_k;
+  work.cells_m = g.cells_m;
+  work.cells_n = g.cells_n;
+  work.flops_per_s = multiply_rate(cpu, setup.isa);
+  work.rows = setup.blocks.rows;
+  work.columns = setup.blocks.panels * kPanelRows;
+  work.rows_block = g.rows_block;
+  work.columns_block = g.panels_block * kPanelRows;
+  work.depth_block = g.depth_block;
+  work.unpack_s = unpacking(problem, setup);
+  return model::cpu_blocked_cost(cpu, work);
+}
+
+}  // namespace gemwright::cpu_lowbit
