@@ -27,5 +27,9 @@ if(PKG_CONFIG)
   execute_process(COMMAND ${PKG_CONFIG} --cflags --libs gemwright
                   OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(flags)
-  run(${CXX} ${SOURCE}/examples/linear/main.cpp ${flags} -o ${EXAMPLE}/linear_pc)
+  execute_process(COMMAND ${PKG_CONFIG} --variable=libdir gemwright
+                  OUTPUT_VARIABLE libdir OUTPUT_STRIP_TRAILING_WHITESPACE)
+  run(${CXX} ${SOURCE}/examples/linear/main.cpp ${flags} -Wl,-rpath,${libdir}
+      -o ${EXAMPLE}/linear_pc)
+  run(${EXAMPLE}/linear_pc)
 endif()
