@@ -1,9 +1,9 @@
 #include "formats/packed_layout.hpp"
 #include "problem/extent.hpp"
+#include "problem/transposed.hpp"
 #include <gemwright/problem.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace gemwright {
 namespace {
@@ -20,20 +20,6 @@ void normalise_weight(Problem& problem) {
   if (!problem.weight) return;
   if (!has_codebook(*problem.weight)) problem.b.type = problem.a.type;
   problem.weight = formats::resolved(*problem.weight, problem.k);
-}
-
-// D = A B becomes D^T = B^T A^T.
-void transpose(Problem& problem) {
-  const auto flip = [](Operand& operand) { std::swap(operand.row_stride, operand.col_stride); };
-  std::swap(problem.m, problem.n);
-  std::swap(problem.a, problem.b);
-  flip(problem.a);
-  flip(problem.b);
-  flip(problem.d);
-  if (problem.c) flip(*problem.c);
-  if (problem.bias != Bias::none) {
-    problem.bias = problem.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
-  }
 }
 
 // Of the two readings the one whose D is row-major; where both are, the one with fewer rows, since
@@ -80,7 +66,7 @@ Canonical canonical(const Problem& given) {
   fold_batch(problem);
   normalise_strides(problem);
   if (should_transpose(problem)) {
-    transpose(problem);
+    problem = transposed(problem);
     result.swapped = true;
     fold_batch(problem);
     normalise_strides(problem);

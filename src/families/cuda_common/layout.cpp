@@ -49,21 +49,6 @@ std::optional<std::string> refuse_sizes(const Problem& problem) {
   return std::nullopt;
 }
 
-Problem transposed(const Problem& problem) {
-  Problem result = problem;
-  const auto flip = [](Operand& operand) { std::swap(operand.row_stride, operand.col_stride); };
-  std::swap(result.m, result.n);
-  std::swap(result.a, result.b);
-  flip(result.a);
-  flip(result.b);
-  flip(result.d);
-  if (result.c) flip(*result.c);
-  if (result.bias != Bias::none) {
-    result.bias = result.bias == Bias::per_row ? Bias::per_column : Bias::per_row;
-  }
-  return result;
-}
-
 Major Input::major() const {
   // A stride of 0 is a broadcast: reading along it is never better than along a stride of 1.
   if (k_stride == 1) return Major::along_k;

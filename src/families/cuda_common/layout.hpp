@@ -21,9 +21,6 @@ inline constexpr std::string_view kTensorCoreOrder = "tensor cores";
 /// Why no CUDA kernel of ours takes the problem; nothing when they do.
 std::optional<std::string> refuse_sizes(const Problem& problem);
 
-/// D^T = B^T A^T, for kernels that want the weight on the side of A.
-Problem transposed(const Problem& problem);
-
 /// Which dimension of A or B is contiguous in shared memory (and, where its stride is 1, in
 /// memory). The numbers are those of kernels/cuda/shared_tile.cuh.
 enum class Major : int { along_k = 0, along_rows = 1 };

@@ -2,6 +2,7 @@
 
 #include "device/profile.hpp"
 #include "families/cuda_common/layout.hpp"
+#include "problem/transposed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -173,7 +174,7 @@ std::vector<Configuration> enumerate(const Problem& problem, const Device& devic
   }
   if (settings.empty()) return {};
   const auto waste = [&](const Setting& s) {
-    return padding(s, s.swap ? cuda_layout::transposed(problem) : problem);
+    return padding(s, s.swap ? transposed(problem) : problem);
   };
   double least = waste(settings.front());
   for (const Setting& s : settings) least = std::min(least, waste(s));

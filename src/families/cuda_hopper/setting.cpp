@@ -1,6 +1,7 @@
 #include "families/cuda_hopper/setting.hpp"
 
 #include "families/cuda_common/layout.hpp"
+#include "problem/transposed.hpp"
 
 #include <algorithm>
 
@@ -85,7 +86,7 @@ std::string name_of(const Setting& s) {
 }
 
 View view_of(const Problem& problem, bool swap) {
-  View view{.problem = swap ? cuda_layout::transposed(problem) : problem};
+  View view{.problem = swap ? transposed(problem) : problem};
   const Problem& p = view.problem;
   const Input a = cuda_layout::input_a(p);
   const Input b = cuda_layout::input_b(p);

@@ -7,6 +7,7 @@
 #include "families/cuda_lowbit/wide_setting.hpp"
 #include "formats/packed_layout.hpp"
 #include "model/lowbit_wide_cost.hpp"
+#include "problem/transposed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -157,7 +158,7 @@ class CudaLowbitWide final : public CudaFamily {
   compile::Source source(const Problem& p, const Device& /*device*/,
                          const Configuration& configuration) const override {
     const WideSetting s = wide_setting_of(configuration);
-    const Problem view = cuda_layout::transposed(p);
+    const Problem view = transposed(p);
     const DataType c = p.c ? p.c->type : p.d.type;
     constexpr int kDirect = 0;
     constexpr int kColumns = 2;

@@ -8,6 +8,7 @@
 #include "families/cuda_common/operand_map.hpp"
 #include "families/cuda_lowbit/weight.hpp"
 #include "families/cuda_lowbit/wide_setting.hpp"
+#include "problem/transposed.hpp"
 
 #include <algorithm>
 
@@ -88,7 +89,7 @@ class WideKernel final : public Kernel {
  private:
   LowbitWideParams parameters(const Problem& problem, const Operands& operands,
                               void* workspace) const {
-    const Problem view = cuda_layout::transposed(problem);
+    const Problem view = transposed(problem);
     const Streamed streamed = stream(problem);
     LowbitWideParams params{};
     params.hopper.gemm =

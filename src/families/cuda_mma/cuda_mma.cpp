@@ -6,6 +6,7 @@
 #include "families/cuda_hopper/kernel.hpp"
 #include "families/cuda_mma/bulk.hpp"
 #include "model/cuda_cost.hpp"
+#include "problem/transposed.hpp"
 
 #include <algorithm>
 #include <array>
@@ -90,7 +91,7 @@ cuda_hopper::Setting bulk_setting(const Configuration& configuration) {
 struct View {
   View(const Problem& given, const Configuration& configuration)
       : values(configuration.values),
-        problem(values[kSwap] != 0 ? cuda_layout::transposed(given) : given),
+        problem(values[kSwap] != 0 ? transposed(given) : given),
         a(cuda_layout::input_a(problem)),
         b(cuda_layout::input_b(problem)) {}
 

@@ -2,6 +2,7 @@
 
 #include "device/profile.hpp"
 #include "families/cuda_common/layout.hpp"
+#include "problem/transposed.hpp"
 
 #include <algorithm>
 
@@ -57,7 +58,7 @@ std::string name_of(const Setting& s) {
 }
 
 Problem view_of(const Problem& problem, bool swap) {
-  return swap ? cuda_layout::transposed(problem) : problem;
+  return swap ? transposed(problem) : problem;
 }
 
 RingPlan plan_ring(const Setting& s, const Problem& p, int slots) {

@@ -1,6 +1,7 @@
 #include "families/cuda_common/layout.hpp"
 
 #include "families/cuda_common/gemm_kernel.hpp"
+#include "problem/transposed.hpp"
 
 #include <gtest/gtest.h>
 
