@@ -10,22 +10,6 @@
 namespace gemwright::test {
 namespace {
 
-struct Subject {
-  const Family* family;
-  DataType type;
-};
-
-std::vector<Subject> subjects() {
-  std::vector<Subject> result;
-  for (const Family* family : families::all()) {
-    if (family->device_kind() != DeviceKind::cpu) continue;
-    for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
-      result.push_back({family, type});
-    }
-  }
-  return result;
-}
-
 class CpuConformance : public testing::TestWithParam<Subject> {};
 
 TEST_P(CpuConformance, EveryCase) {
@@ -66,11 +50,8 @@ TEST_P(CpuConformance, EveryCase) {
   if (checked == 0) GTEST_SKIP() << family->name() << " takes no such problem: " << refusal;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, CpuConformance, testing::ValuesIn(subjects()),
-                         [](const auto& subject) {
-                           return std::string(subject.param.family->name()) + "_" +
-                                  std::string(name(subject.param.type));
-                         });
+INSTANTIATE_TEST_SUITE_P(Families, CpuConformance, testing::ValuesIn(subjects(DeviceKind::cpu)),
+                         [](const auto& subject) { return name_of(subject.param); });
 
 }  // namespace
 }  // namespace gemwright::test

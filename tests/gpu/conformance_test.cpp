@@ -12,26 +12,6 @@
 namespace gemwright::test {
 namespace {
 
-struct Subject {
-  const Family* family;
-  DataType type;
-};
-
-void PrintTo(const Subject& subject, std::ostream* out) {
-  *out << subject.family->name() << " " << name(subject.type);
-}
-
-std::vector<Subject> subjects() {
-  std::vector<Subject> result;
-  for (const Family* family : families::all()) {
-    if (family->device_kind() != DeviceKind::cuda) continue;
-    for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
-      result.push_back({family, type});
-    }
-  }
-  return result;
-}
-
 // All of the type; f32 also with inputs that may be rounded to tf32, which other kernels take.
 std::vector<Case> cases_of(DataType type) {
   std::vector<Case> cases = all_cases(type);
@@ -144,11 +124,8 @@ TEST_P(GpuConformance, LongEveryCase) {
   run(8);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GpuConformance, testing::ValuesIn(subjects()),
-                         [](const auto& subject) {
-                           return std::string(subject.param.family->name()) + "_" +
-                                  std::string(name(subject.param.type));
-                         });
+INSTANTIATE_TEST_SUITE_P(Families, GpuConformance, testing::ValuesIn(subjects(DeviceKind::cuda)),
+                         [](const auto& subject) { return name_of(subject.param); });
 
 }  // namespace
 }  // namespace gemwright::test

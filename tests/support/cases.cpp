@@ -28,6 +28,25 @@ Case named(std::string name, Problem problem, Fill fill = Fill::integers) {
 
 }  // namespace
 
+std::vector<Subject> subjects(DeviceKind kind) {
+  std::vector<Subject> result;
+  for (const Family* family : families::all()) {
+    if (family->device_kind() != kind) continue;
+    for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
+      result.push_back({family, type});
+    }
+  }
+  return result;
+}
+
+std::string name_of(const Subject& subject) {
+  return std::string(subject.family->name()) + "_" + std::string(name(subject.type));
+}
+
+void PrintTo(const Subject& subject, std::ostream* out) {
+  *out << name_of(subject);
+}
+
 std::vector<Case> shape_cases(DataType type) {
   constexpr std::array kShapes = {
       Shape{1, 1, 1},       Shape{1, 16, 16},    Shape{1, 33, 70},    Shape{1, 257, 129},

@@ -3,9 +3,23 @@
 
 #include "support/gemm_case.hpp"
 
+#include <ostream>
+#include <string>
 #include <vector>
 
 namespace gemwright::test {
+
+/// What the conformance suites are run on.
+struct Subject {
+  const Family* family;
+  DataType type;
+};
+/// Every family of a kind of device, with every type.
+std::vector<Subject> subjects(DeviceKind kind);
+/// "cpu_packed_f32".
+std::string name_of(const Subject& subject);
+/// For a suite's parameter in a test's output.
+void PrintTo(const Subject& subject, std::ostream* out);
 
 /// Sizes at and around every tile edge, primes, ones, zeros of K, skinny and deep ones.
 std::vector<Case> shape_cases(DataType type);

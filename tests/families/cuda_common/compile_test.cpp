@@ -19,6 +19,12 @@ struct Subject {
   std::string device;
 };
 
+std::string name_of(const Subject& subject) {
+  std::string text = std::string(subject.family->name()) + "_" + subject.device;
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
 std::vector<Subject> subjects() {
   std::vector<Subject> result;
   for (const Family* family : families::all()) {
@@ -95,12 +101,7 @@ TEST_P(CudaCompile, NoSpillsNoWarnings) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CudaCompile, testing::ValuesIn(subjects()),
-                         [](const auto& subject) {
-                           std::string text(subject.param.family->name());
-                           text += "_" + subject.param.device;
-                           std::replace(text.begin(), text.end(), '-', '_');
-                           return text;
-                         });
+                         [](const auto& subject) { return name_of(subject.param); });
 
 class CudaConfigurations : public testing::TestWithParam<Subject> {};
 
@@ -125,12 +126,7 @@ TEST_P(CudaConfigurations, AreNamedOnceAndSurviveJson) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CudaConfigurations, testing::ValuesIn(subjects()),
-                         [](const auto& subject) {
-                           std::string text(subject.param.family->name());
-                           text += "_" + subject.param.device;
-                           std::replace(text.begin(), text.end(), '-', '_');
-                           return text;
-                         });
+                         [](const auto& subject) { return name_of(subject.param); });
 
 }  // namespace
 }  // namespace gemwright::test
