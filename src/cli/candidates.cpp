@@ -98,7 +98,9 @@ Examples:
   const auto options = std::make_shared<Options>();
   options->output.add_to(*command);
   options->problems.add_to(*command);
-  command->add_option("--top", options->top, "how many to print, and the vendor's; 0: all; --json has all")
+  command
+      ->add_option("--top", options->top,
+                   "how many to print, and the vendor's; 0: all; --json has all")
       ->check(not_negative())
       ->capture_default_str();
   command->callback([&context, options] {
