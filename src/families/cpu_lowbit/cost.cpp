@@ -9,20 +9,27 @@
 namespace gemwright::cpu_lowbit {
 namespace {
 
-// Seconds that a core takes for a code of a streaming kernel: to decode it, and for each row of A.
-// As measured on an Emerald Rapids core (docs/performance/cpu_lowbit.md).
+// Of the shorter of arithmetic and memory that is not hidden.
+constexpr double kOverlap = 0.28;
+
+// Seconds that a core takes for a code of a streaming kernel: to decode it, once for all rows of A
+// of a pass, and for each row. As measured on an Emerald Rapids core
+// (docs/performance/cpu_lowbit.md).
 struct CodeCost {
   double decode;
   double row;
 };
 
-CodeCost stream_cost(Isa isa, const CpuProfile& cpu) {
-  if (isa == Isa::avx512_bf16) return {0.03e-9, 2.8 / cpu.bf16_flops};
-  return {0.02e-9, 3.8 / cpu.f32_flops};
+CodeCost stream_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
+  // Short groups have more scales to prepare.
+  const bool fine = formats::groups_together(*problem.weight, problem.k) > 1;
+  const double scales = fine ? 0.008e-9 : 0;
+  if (isa == Isa::avx512_bf16) return {0.03e-9 + scales, 2.3 / cpu.bf16_flops};
+  return {0.021e-9 + scales, 2.9 / cpu.f32_flops};
 }
 
 Estimate streaming(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
-  const CodeCost code = stream_cost(setup.isa, cpu);
+  const CodeCost code = stream_cost(problem, cpu, setup.isa);
   const double rows = static_cast<double>(problem.m) * static_cast<double>(problem.batch);
   const double passes = std::max(1.0, rows / kMostRows);
   const double codes = static_cast<double>(problem.n) * static_cast<double>(problem.k);
@@ -32,8 +39,8 @@ Estimate streaming(const Problem& problem, const CpuProfile& cpu, const Setup& s
   const double math = codes * (code.decode * passes + code.row * rows) / threads;
   const double memory = problem.bytes() / model::dram_bytes_per_s(cpu, setup.blocks.threads);
   const double overhead = setup.blocks.threads > 1 ? 2 * cpu.fork_join_s : 0;
-  return {.us = (std::max(math, memory) + overhead) * 1e6,
-          .bound = math > memory ? Bound::math : Bound::memory};
+  const double together = std::max(math, memory) + kOverlap * std::min(math, memory);
+  return {.us = (together + overhead) * 1e6, .bound = math > memory ? Bound::math : Bound::memory};
 }
 
 // Seconds of a core to make an element of a panel.
@@ -42,7 +49,7 @@ double unpacking(const Problem& problem, const Setup& setup) {
   const WeightFormat& format = *problem.weight;
   const bool gathers = format.codes == Codes::learned_per_row ||
                        (format.bits == 8 && format.codes != Codes::integer);
-  return gathers ? 0.25e-9 : 0.06e-9;
+  return gathers ? 0.25e-9 : 0.08e-9;
 }
 
 double multiply_rate(const CpuProfile& cpu, Isa isa) {

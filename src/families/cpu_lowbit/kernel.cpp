@@ -1,6 +1,7 @@
 #include "families/cpu_lowbit/kernel.hpp"
 
 #include "device/cpu/thread_pool.hpp"
+#include "families/cpu_packed/geometry.hpp"
 #include "families/cpu_packed/kernel.hpp"
 #include "formats/codebooks.hpp"
 #include "formats/packed_header.hpp"
@@ -60,6 +61,9 @@ float global_scale_of(const Weight& weight) {
   return scale;
 }
 
+// A thread's parts of the weight: some more than one, to even out what else it has to do.
+constexpr std::int64_t kParts = 4;
+
 // Codes stream past a few rows of A.
 class Streaming {
  public:
@@ -71,7 +75,9 @@ class Streaming {
         kernels_(kernels),
         packed_a_(packed_a),
         weight_(weight_of(problem, operands)),
-        global_scale_(global_scale_of(weight_)) {}
+        epilogue_(*cpu_packed::kernels(cpu_packed::Isa::avx512)) {
+    p_.alpha *= global_scale_of(weight_);
+  }
 
   void all() {
     for (std::int64_t batch = 0; batch < p_.batch; ++batch) product(batch);
@@ -89,51 +95,46 @@ class Streaming {
                          .stride = p_.a.col_stride,
                          .out = packed_a_ + row * row_bytes});
     });
+    // Rows of tiles that follow each other in memory stay with one thread, which has asked for the
+    // next one's codes when it gets there.
     const std::int64_t blocks = ceil_div(p_.m, kMostRows);
-    pool.run(static_cast<int>(weight_.layout.tiles_n * blocks), threads_, [&](int index, int) {
-      alignas(64) std::array<float, kMostRows * kTile> sums;
-      const std::int64_t row = index % blocks * kMostRows;
-      const Task task{.weight = &weight_,
-                      .tile_row = index / blocks,
-                      .a = packed_a_ + row * row_bytes,
-                      .row_bytes = row_bytes,
-                      .rows = static_cast<int>(std::min<std::int64_t>(kMostRows, p_.m - row)),
-                      .sums = sums.data()};
-      kernels_.multiply(task);
-      store(batch, row, task);
+    const std::int64_t tasks = weight_.layout.tiles_n * blocks;
+    const std::int64_t parts = std::min<std::int64_t>(tasks, kParts * threads_);
+    pool.run(static_cast<int>(parts), threads_, [&](int part, int) {
+      const std::int64_t end = cpu_packed::part(tasks, parts, part + 1);
+      for (std::int64_t task = cpu_packed::part(tasks, parts, part); task < end; ++task) {
+        multiply(batch, task / blocks, task % blocks * kMostRows, row_bytes);
+      }
     });
   }
 
-  void store(std::int64_t batch, std::int64_t first_row, const Task& task) const {
-    const std::int64_t first = task.tile_row * kTile;
-    const std::int64_t columns = std::min(kTile, p_.n - first);
-    const double factor = static_cast<double>(p_.alpha) * static_cast<double>(global_scale_);
-    for (int i = 0; i < task.rows; ++i) {
-      const std::int64_t row = first_row + i;
-      for (std::int64_t j = 0; j < columns; ++j) {
-        const std::int64_t col = first + j;
-        double value = factor * static_cast<double>(task.sums[i * kTile + j]);
-        if (p_.c && p_.beta != 0) {
-          const std::int64_t c =
-              batch * p_.c->batch_stride + row * p_.c->row_stride + col * p_.c->col_stride;
-          value += static_cast<double>(p_.beta) * numeric::load(p_.c->type, x_.c, c);
-        }
-        if (p_.bias == Bias::per_row) value += numeric::load(p_.bias_type, x_.bias, row);
-        if (p_.bias == Bias::per_column) value += numeric::load(p_.bias_type, x_.bias, col);
-        const std::int64_t d =
-            batch * p_.d.batch_stride + row * p_.d.row_stride + col * p_.d.col_stride;
-        numeric::store(p_.d.type, x_.d, d, value);
-      }
-    }
+  void multiply(std::int64_t batch, std::int64_t tile_row, std::int64_t row,
+                std::int64_t row_bytes) const {
+    alignas(64) std::array<float, kMostRows * kTile> sums;
+    const Task task{.weight = &weight_,
+                    .tile_row = tile_row,
+                    .a = packed_a_ + row * row_bytes,
+                    .row_bytes = row_bytes,
+                    .rows = static_cast<int>(std::min<std::int64_t>(kMostRows, p_.m - row)),
+                    .sums = sums.data()};
+    kernels_.multiply(task);
+    cpu_packed::store_sums(epilogue_, p_, x_,
+                           {.batch = batch,
+                            .row = row,
+                            .rows = task.rows,
+                            .column = tile_row * kTile,
+                            .columns = kTile,
+                            .sums = sums.data(),
+                            .stride = kTile});
   }
 
-  const Problem& p_;
+  Problem p_;
   const Operands& x_;
   int threads_;
   const StreamKernels& kernels_;
   std::byte* packed_a_;
   Weight weight_;
-  float global_scale_;
+  const cpu_packed::KernelTable& epilogue_;
 };
 
 // Panels for cpu_packed, decoded as it asks for them.

@@ -342,29 +342,14 @@ class Run {
 
   void store(std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t column,
              std::int64_t columns, const float* tile, std::int64_t tile_stride) const {
-    const std::int64_t m = row_begin_ + row;
-    StoreArgs args;
-    args.tile = tile;
-    args.tile_stride = tile_stride;
-    args.rows = static_cast<int>(rows);
-    args.columns = static_cast<int>(std::min(columns, p_.n - column));
-    args.alpha = p_.alpha;
-    args.beta = p_.beta;
-    args.d_type = p_.d.type;
-    args.d = const_cast<char*>(element(x_.d, p_.d, batch, m, column));
-    args.d_row_stride = p_.d.row_stride;
-    args.d_column_stride = p_.d.col_stride;
-    if (p_.c && p_.beta != 0) {
-      args.c_type = p_.c->type;
-      args.c = element(x_.c, *p_.c, batch, m, column);
-      args.c_row_stride = p_.c->row_stride;
-      args.c_column_stride = p_.c->col_stride;
-    }
-    args.bias_type = p_.bias_type;
-    const auto* bias = static_cast<const char*>(x_.bias);
-    if (p_.bias == Bias::per_row) args.row_bias = bias + m * size_bytes(p_.bias_type);
-    if (p_.bias == Bias::per_column) args.column_bias = bias + column * size_bytes(p_.bias_type);
-    table_.store(args);
+    store_sums(table_, p_, x_,
+               {.batch = batch,
+                .row = row_begin_ + row,
+                .rows = rows,
+                .column = column,
+                .columns = columns,
+                .sums = tile,
+                .stride = tile_stride});
   }
 
   void dot_cell(const Cell& cell, const char* a, float* tiles) const {
@@ -513,6 +498,33 @@ class PackedKernel final : public Kernel {
 
 std::shared_ptr<const Kernel> make_kernel(const Setup& setup, Loader loader) {
   return std::make_shared<PackedKernel>(setup, loader);
+}
+
+void store_sums(const KernelTable& table, const Problem& p, const Operands& x, const Sums& sums) {
+  StoreArgs args;
+  args.tile = sums.sums;
+  args.tile_stride = sums.stride;
+  args.rows = static_cast<int>(sums.rows);
+  args.columns = static_cast<int>(std::min(sums.columns, p.n - sums.column));
+  args.alpha = p.alpha;
+  args.beta = p.beta;
+  args.d_type = p.d.type;
+  args.d = const_cast<char*>(element(x.d, p.d, sums.batch, sums.row, sums.column));
+  args.d_row_stride = p.d.row_stride;
+  args.d_column_stride = p.d.col_stride;
+  if (p.c && p.beta != 0) {
+    args.c_type = p.c->type;
+    args.c = element(x.c, *p.c, sums.batch, sums.row, sums.column);
+    args.c_row_stride = p.c->row_stride;
+    args.c_column_stride = p.c->col_stride;
+  }
+  args.bias_type = p.bias_type;
+  const auto* bias = static_cast<const char*>(x.bias);
+  if (p.bias == Bias::per_row) args.row_bias = bias + sums.row * size_bytes(p.bias_type);
+  if (p.bias == Bias::per_column) {
+    args.column_bias = bias + sums.column * size_bytes(p.bias_type);
+  }
+  table.store(args);
 }
 
 std::size_t workspace_bytes(const Setup& setup, const Problem& problem) {

@@ -34,6 +34,21 @@ class PanelSource {
 /// `loader` is loader_of() of the configuration and the problem.
 std::shared_ptr<const Kernel> make_kernel(const Setup& setup, Loader loader);
 
+/// fp32 sums of a rectangle of up to 64 columns of D; those past N are not stored.
+struct Sums {
+  std::int64_t batch = 0;
+  std::int64_t row = 0;
+  std::int64_t rows = 0;
+  std::int64_t column = 0;
+  std::int64_t columns = 0;
+  const float* sums = nullptr;
+  std::int64_t stride = 0;  // from one row to the next
+};
+
+/// The epilogue: D = alpha * sums + beta * C + bias.
+void store_sums(const KernelTable& table, const Problem& problem, const Operands& operands,
+                const Sums& sums);
+
 /// The product with a B from `source` (operands.b is not read), for a configuration whose path is
 /// `pack` and whose loader is f32; problem.b gives the loader no more than that type.
 std::size_t workspace_bytes(const Setup& setup, const Problem& problem);

@@ -27,12 +27,20 @@ class Floats {
     return {lookup(0), lookup(4), lookup(16), lookup(20)};
   }
 
-  static __m512 dot(const Entries& w, const std::byte* tile) {
+  struct Columns {
+    __m512 near_first, near_second, far_first, far_second;
+  };
+  static Columns load(const std::byte* tile) {
     const auto* a = reinterpret_cast<const float*>(tile);
-    __m512 sum = _mm512_mul_ps(w.near_first, _mm512_loadu_ps(a));
-    sum = _mm512_fmadd_ps(w.near_second, _mm512_loadu_ps(a + 16), sum);
-    sum = _mm512_fmadd_ps(w.far_first, _mm512_loadu_ps(a + 32), sum);
-    return _mm512_fmadd_ps(w.far_second, _mm512_loadu_ps(a + 48), sum);
+    return {_mm512_loadu_ps(a), _mm512_loadu_ps(a + 16), _mm512_loadu_ps(a + 32),
+            _mm512_loadu_ps(a + 48)};
+  }
+
+  static __m512 dot(const Entries& w, const Columns& a) {
+    __m512 sum = _mm512_mul_ps(w.near_first, a.near_first);
+    sum = _mm512_fmadd_ps(w.near_second, a.near_second, sum);
+    sum = _mm512_fmadd_ps(w.far_first, a.far_first, sum);
+    return _mm512_fmadd_ps(w.far_second, a.far_second, sum);
   }
 
  private:
@@ -41,10 +49,12 @@ class Floats {
 
 void pack_row(const Row& row) {
   auto* out = reinterpret_cast<float*>(row.out);
-  for_columns(row, [out](std::int64_t k, float value) {
-    const std::int64_t far = k % 16 / 8;
-    const std::int64_t lane = 4 * (k % 8 / 2) + k % 64 / 16;
-    out[k / 64 * 64 + 32 * far + 16 * (k % 2) + lane] = value;
+  for_tiles(row, [out](std::int64_t tile, const std::array<float, 64>& values) {
+    for (std::size_t k = 0; k < 64; ++k) {
+      const std::size_t lane = 4 * (k % 8 / 2) + k / 16;
+      out[static_cast<std::size_t>(tile) * 64 + 32 * (k % 16 / 8) + 16 * (k % 2) + lane] =
+          values[k];
+    }
   });
 }
 

@@ -30,12 +30,18 @@ class Pairs {
     return {lookup<8, 4>(codes), lookup<24, -12>(codes)};
   }
 
-  static __m512 dot(const Entries& w, const std::byte* tile) {
-    const auto load = [](const std::byte* from) {
+  struct Columns {
+    __m512bh near, far;
+  };
+  static Columns load(const std::byte* tile) {
+    const auto vector = [](const std::byte* from) {
       return reinterpret_cast<__m512bh>(_mm512_loadu_si512(from));
     };
-    const __m512 near = _mm512_dpbf16_ps(_mm512_setzero_ps(), w.near, load(tile));
-    return _mm512_dpbf16_ps(near, w.far, load(tile + 64));
+    return {vector(tile), vector(tile + 64)};
+  }
+
+  static __m512 dot(const Entries& w, const Columns& a) {
+    return _mm512_dpbf16_ps(_mm512_dpbf16_ps(_mm512_setzero_ps(), w.near, a.near), w.far, a.far);
   }
 
  private:
@@ -58,10 +64,13 @@ class Pairs {
 
 void pack_row(const Row& row) {
   auto* out = reinterpret_cast<std::uint16_t*>(row.out);
-  for_columns(row, [out](std::int64_t k, float value) {
-    const std::int64_t far = k % 16 / 8;
-    const std::int64_t lane = 4 * (k % 8 / 2) + k % 64 / 16;
-    out[k / 64 * 64 + 32 * far + 2 * lane + k % 2] = numeric::to_bf16(value);  // it is one already
+  for_tiles(row, [out](std::int64_t tile, const std::array<float, 64>& values) {
+    for (std::size_t k = 0; k < 64; ++k) {
+      const std::size_t lane = 4 * (k % 8 / 2) + k / 16;
+      // They are bf16 already.
+      out[static_cast<std::size_t>(tile) * 64 + 32 * (k % 16 / 8) + 2 * lane + k % 2] =
+          numeric::to_bf16(values[k]);
+    }
   });
 }
 

@@ -7,7 +7,7 @@
 // and all 16 lanes of a sum have partial sums of one element of D.
 //
 // The scale of a lane is that of columns 16 s ...: one number where groups hold whole tiles, else
-// found by a permute of the scales of the tile.
+// one of four.
 #pragma once
 
 #include "families/cpu_lowbit/kernels/scales.hpp"
@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include <immintrin.h>
 
@@ -24,135 +23,122 @@ namespace {
 
 using formats::kTile;
 
-// Tiles that are worked on together: their codes, scales and part of A stay in the L1 or L2 cache
-// while the 64 rows pass over them.
-constexpr std::int64_t kDepth = 16;
-// Scales of a row of tiles over kDepth tiles, of groups of 16 and more; a vector is read past the
-// end.
-constexpr std::int64_t kScales = kDepth * 4 * kTile + 16;
+// Bytes ahead in the stream of codes that are asked for: past the end of the page, where the
+// processor's own prefetcher stops.
+constexpr std::int64_t kAhead = 12288;
 
-// A multiple of 16 of them.
-inline void to_floats(ScaleType type, const std::byte* from, std::int64_t count, float* to) {
-  const int size = formats::size_bytes(type);
-  for (std::int64_t i = 0; i < count; i += 16) {
-    _mm512_storeu_ps(to + i, to_float(type, from + i * size));
+// The scales of the 64 rows of a tile: of a pair of rows (n, n + 8) one number each, or where a
+// tile has several groups four each, those of columns 16 s ....
+template <bool kFine>
+class TileScales {
+ public:
+  TileScales(const Weight& weight, std::int64_t tile_row)
+      : type_(weight.format.scale),
+        together_(static_cast<int>(formats::groups_together(weight.format, weight.k))),
+        columns_(formats::group_columns(weight.format, weight.k)),
+        from_(weight.data + weight.layout.scales +
+              tile_row * weight.layout.groups * kTile * formats::size_bytes(type_)),
+        places_{places(0), places(1)} {}
+
+  void load(std::int64_t tile) {
+    const std::int64_t group = tile * kTile / columns_;
+    if (group == group_) return;
+    group_ = group;
+    const int size = formats::size_bytes(type_);
+    const std::byte* from = from_ + group * kTile * size;
+    float* to = values_.data();
+    if constexpr (!kFine) {
+      for (int i = 0; i < kTile; i += 16) _mm512_store_ps(to + i, to_float(type_, from + i * size));
+    } else {
+      for (int i = 0; i < together_ * kTile; i += 16) {
+        const __m512 some = to_float(type_, from + i * size);
+        for (int j = 0; j < 4 / together_; ++j, to += 16) {
+          _mm512_store_ps(to, _mm512_permutexvar_ps(places_[j], some));
+        }
+      }
+    }
   }
-}
 
-// The scales of tiles [first, last) of a row of tiles, from that of the group of the first tile on.
-struct TileScales {
-  alignas(64) std::array<float, kScales> values;
-  int shift = 0;              // 2^shift columns make a group; a whole row where it is large
-  std::int64_t together = 1;  // groups of a tile
-  std::int64_t begin = 0;     // the first group
-
-  void load(const Weight& weight, std::int64_t tile_row, std::int64_t first, std::int64_t last) {
-    constexpr int kWholeRow = 62;
-    const std::int32_t group = weight.format.group;
-    shift = group > 0 ? std::countr_zero(static_cast<std::uint32_t>(group)) : kWholeRow;
-    together = formats::groups_together(weight.format, weight.k);
-    begin = first * kTile >> shift;
-    const std::int64_t end = std::min(((last * kTile - 1) >> shift) + 1, weight.layout.groups);
-    const int size = formats::size_bytes(weight.format.scale);
-    const std::int64_t from = (tile_row * weight.layout.groups + begin) * kTile;
-    to_floats(weight.format.scale, weight.data + weight.layout.scales + from * size,
-              (end - begin) * kTile, values.data());
+  // Of row n, or n + 8.
+  __m512 of(int pair, int high) const {
+    const float* scale = values_.data() + (2 * pair + high) * kEach;
+    if constexpr (kFine) return _mm512_broadcast_f32x4(_mm_load_ps(scale));
+    return _mm512_set1_ps(*scale);
   }
 
-  // Of rows n and n + 8 (the pair) over a tile: [group][n, n + 8].
-  const float* of(std::int64_t tile, std::int64_t pair) const {
-    const std::int64_t group = (tile * kTile >> shift) - begin;
-    return values.data() + 2 * (group * 32 + pair * together);
+ private:
+  static constexpr int kEach = kFine ? 4 : 1;
+
+  // From [pair][group][n, n + 8] to the vector-th 16 of [pair][n, n + 8][step of 16 columns].
+  __m512i places(int vector) const {
+    alignas(64) std::array<int, 16> from;
+    for (int lane = 0; lane < 16; ++lane) {
+      const int pair = 2 * vector + lane / 8;
+      const int group = lane % 4 * together_ / 4;
+      from[static_cast<std::size_t>(lane)] = 2 * (pair * together_ + group) + lane % 8 / 4;
+    }
+    return _mm512_load_si512(from.data());
   }
+
+  const ScaleType type_;
+  const int together_;
+  const std::int64_t columns_;
+  const std::byte* const from_;
+  const __m512i places_[2];
+  std::int64_t group_ = -1;
+  alignas(64) std::array<float, 2 * 32 * kEach> values_;
 };
 
-// Lanes of a tile's groups: lane 4 t + s belongs to group s * together / 4.
-inline __m512i scale_lanes(std::int64_t together, int row) {
-  const int step = static_cast<int>(together);
-  const auto lane = [&](int s) { return 2 * (s * step / 4) + row; };
-  return _mm512_setr_epi32(lane(0), lane(1), lane(2), lane(3), lane(0), lane(1), lane(2), lane(3),
-                           lane(0), lane(1), lane(2), lane(3), lane(0), lane(1), lane(2), lane(3));
-}
-
-// `pairs` pairs of rows (n, n + 8), `rows` rows of A, over tiles [first, last). The sums are
-// [row of A][64 rows of W][16 lanes].
-template <typename Isa, int kRows, int kPairs, bool kFine>
-void pass(const Task& task, const Isa& isa, const TileScales& scales, std::int64_t first,
-          std::int64_t last, std::int64_t pair_begin, float* sums) {
-  const Weight& weight = *task.weight;
-  const std::int64_t together = kFine ? scales.together : 1;
-  const __m512i low_lanes = scale_lanes(together, 0);
-  const __m512i high_lanes = scale_lanes(together, 1);
-  const std::byte* tiles = weight.data + weight.layout.codes +
-                           task.tile_row * weight.layout.tiles_k * weight.layout.tile_bytes +
-                           pair_begin * 64;
-  const auto place = [&](int row, int pair, int high) {
-    const std::int64_t at = pair_begin + pair;
-    return sums + (row * kTile + at / 8 * 16 + at % 8 + 8 * high) * 16;
-  };
-  __m512 low[kRows][kPairs];
-  __m512 high[kRows][kPairs];
-  for (int row = 0; row < kRows; ++row) {
-    for (int pair = 0; pair < kPairs; ++pair) {
-      low[row][pair] = _mm512_loadu_ps(place(row, pair, 0));
-      high[row][pair] = _mm512_loadu_ps(place(row, pair, 1));
-    }
+// One tile: `rows` rows of A past the 64 of W, whose sums are [pair][row of A][n, n + 8][16 lanes].
+// Codes are read from end to end, which keeps a core's prefetcher going; sums pass through L1,
+// which costs loads and stores where the ports of the arithmetic are what is short.
+template <typename Isa, int kRows, bool kFine>
+void add_tile(const Isa& isa, const std::byte* codes, const std::byte* a, std::int64_t row_bytes,
+              const TileScales<kFine>& scales, float* sums) {
+  // As many rows of A as fit into registers are loaded once.
+  constexpr bool kKept = kRows <= 4;
+  typename Isa::Columns kept[kRows];
+  if constexpr (kKept) {
+#pragma GCC unroll 4
+    for (int row = 0; row < kRows; ++row) kept[row] = Isa::load(a + row * row_bytes);
   }
-  for (std::int64_t tile = first; tile < last; ++tile) {
-    // Unrolled, or the sums would live in memory.
+  for (int pair = 0; pair < 32; ++pair, codes += 64, sums += kRows * 32) {
+    const __m512i line = _mm512_loadu_si512(codes);
+    _mm_prefetch(reinterpret_cast<const char*>(codes + kAhead), _MM_HINT_T0);
+    const auto low = isa.entries(line, 0);
+    const auto high = isa.entries(line, 1);
 #pragma GCC unroll 8
-    for (int pair = 0; pair < kPairs; ++pair) {
-      const std::byte* line = tiles + tile * 2048 + pair * 64;
-      const __m512i codes = _mm512_loadu_si512(line);
-      // The same line of the tiles after these: 32 KiB ahead, past the end of what is prefetched
-      // alone.
-      _mm_prefetch(reinterpret_cast<const char*>(line + kDepth * 2048), _MM_HINT_T0);
-      const auto low_entries = isa.entries(codes, 0);
-      const auto high_entries = isa.entries(codes, 1);
-      const float* scale = scales.of(tile, pair_begin + pair);
-      __m512 low_scale;
-      __m512 high_scale;
-      if constexpr (kFine) {
-        const __m512 all = _mm512_castps256_ps512(_mm256_loadu_ps(scale));
-        low_scale = _mm512_permutexvar_ps(low_lanes, all);
-        high_scale = _mm512_permutexvar_ps(high_lanes, all);
-      } else {
-        low_scale = _mm512_set1_ps(scale[0]);
-        high_scale = _mm512_set1_ps(scale[1]);
-      }
-#pragma GCC unroll 8
-      for (int row = 0; row < kRows; ++row) {
-        const std::byte* a = task.a + row * task.row_bytes + tile * Isa::kTileBytes;
-        low[row][pair] = _mm512_fmadd_ps(isa.dot(low_entries, a), low_scale, low[row][pair]);
-        high[row][pair] = _mm512_fmadd_ps(isa.dot(high_entries, a), high_scale, high[row][pair]);
-      }
-    }
-  }
-  for (int row = 0; row < kRows; ++row) {
-    for (int pair = 0; pair < kPairs; ++pair) {
-      _mm512_storeu_ps(place(row, pair, 0), low[row][pair]);
-      _mm512_storeu_ps(place(row, pair, 1), high[row][pair]);
+    for (int row = 0; row < kRows; ++row) {
+      const typename Isa::Columns columns = kKept ? kept[row] : Isa::load(a + row * row_bytes);
+      float* sum = sums + row * 32;
+      const __m512 low_sum = _mm512_load_ps(sum);
+      const __m512 high_sum = _mm512_load_ps(sum + 16);
+      _mm512_store_ps(sum, _mm512_fmadd_ps(Isa::dot(low, columns), scales.of(pair, 0), low_sum));
+      _mm512_store_ps(sum + 16,
+                      _mm512_fmadd_ps(Isa::dot(high, columns), scales.of(pair, 1), high_sum));
     }
   }
 }
 
 template <typename Isa, int kRows, bool kFine>
 void run(const Task& task, const Isa& isa) {
-  constexpr int kPairs = kRows == 1 ? 8 : kRows == 2 ? 4 : kRows <= 4 ? 2 : 1;
   alignas(64) std::array<float, kRows * kTile * 16> sums{};
-  TileScales scales;
-  const std::int64_t tiles = task.weight->layout.tiles_k;
-  for (std::int64_t first = 0; first < tiles; first += kDepth) {
-    const std::int64_t last = std::min(first + kDepth, tiles);
-    scales.load(*task.weight, task.tile_row, first, last);
-    for (std::int64_t pair = 0; pair < 32; pair += kPairs) {
-      pass<Isa, kRows, kPairs, kFine>(task, isa, scales, first, last, pair, sums.data());
-    }
+  const Weight& weight = *task.weight;
+  TileScales<kFine> scales(weight, task.tile_row);
+  const std::byte* codes = weight.data + weight.layout.codes +
+                           task.tile_row * weight.layout.tiles_k * weight.layout.tile_bytes;
+  for (std::int64_t tile = 0; tile < weight.layout.tiles_k; ++tile) {
+    scales.load(tile);
+    add_tile<Isa, kRows, kFine>(isa, codes + tile * weight.layout.tile_bytes,
+                                task.a + tile * Isa::kTileBytes, task.row_bytes, scales,
+                                sums.data());
   }
-  for (int row = 0; row < kRows; ++row) {
-    for (int n = 0; n < kTile; ++n) {
-      const __m512 lanes = _mm512_load_ps(sums.data() + (row * kTile + n) * 16);
-      task.sums[row * kTile + n] = _mm512_reduce_add_ps(lanes);
+  for (int pair = 0; pair < 32; ++pair) {
+    for (int row = 0; row < kRows; ++row) {
+      const float* lanes = sums.data() + (pair * kRows + row) * 32;
+      float* to = task.sums + row * kTile + pair / 8 * 16 + pair % 8;
+      to[0] = _mm512_reduce_add_ps(_mm512_load_ps(lanes));
+      to[8] = _mm512_reduce_add_ps(_mm512_load_ps(lanes + 16));
     }
   }
 }
