@@ -1,5 +1,6 @@
 // Every configuration of every CUDA family compiles for every architecture it is listed for,
-// without spills, stack frames or remarks of ptxas. Needs NVRTC, no GPU.
+// without spills, stack frames or remarks of ptxas. Needs NVRTC, no GPU. Three extents: a sample,
+// every configuration with every type (Long), and all variants of all of them (Exhaustive).
 #include "compile/compiler.hpp"
 #include "compile/nvrtc.hpp"
 #include "families/cuda_family.hpp"
@@ -21,13 +22,39 @@ namespace {
 
 constexpr const char* kDevices[] = {"a100-80gb", "rtx3090", "l40s", "h200"};
 
+constexpr std::int64_t kRows[] = {1, 4, 8, 16, 32, 64, 128, 512, 4096};
+
+// Weights of every width and way of decoding, with every kind of scale and zero point.
+constexpr const char* kFormats[] = {"nf4:g64:bf16",    "nf4:flat64:f32", "rowlut4:g64:bf16",
+                                    "int4:g128:f16",   "int4z:g16:f32",  "int4r:g64:bf16",
+                                    "mxfp4",           "nvfp4",          "nf2:g64:bf16",
+                                    "int2z:g64:f16",   "nf3:g64:bf16",   "int3:g64:f16",
+                                    "int8:row:f32",    "int8z:g64:f16",  "e4m3:tensor:f32",
+                                    "lut8:tensor:bf16"};
+
+void add_low_bit(std::vector<Problem>& list) {
+  for (const char* format : kFormats) {
+    for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
+      for (const std::int64_t m : kRows) {
+        Problem p = Problem::linear(m, 4096, 4096, type, parse_weight_format(format));
+        list.push_back(p);
+        p.c = p.d;
+        p.beta = 0.5F;
+        p.bias = Bias::per_column;
+        p.bias_type = type;
+        list.push_back(p);
+      }
+    }
+  }
+}
+
 // Problems that between them call for every variant of a kernel: types, layouts, alignments,
 // epilogues, small and large M.
 std::vector<Problem> problems() {
   std::vector<Problem> list;
   for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
     for (const DataType out : {type, DataType::f32}) {
-      for (const std::int64_t m : {1, 4, 8, 16, 32, 64, 128, 512, 4096}) {
+      for (const std::int64_t m : kRows) {
         for (int layout = 0; layout < 4; ++layout) {
           Problem p = Problem::mm(m, 4096, 4096, type);
           if ((layout & 1) != 0) p.a = {.type = type, .row_stride = 1, .col_stride = m};
@@ -52,12 +79,13 @@ std::vector<Problem> problems() {
       }
     }
   }
+  add_low_bit(list);
   return list;
 }
 
 struct Named {
   Source source;
-  std::string configuration;
+  std::string configuration;  // with the type of A
 };
 
 // Distinct sources of a family for a device.
@@ -70,7 +98,8 @@ std::vector<Named> sources(const CudaFamily& family, const Device& device) {
       auto source = family.source(problem, device, configuration);
       auto key = source.file + source.preamble;
       distinct.try_emplace(std::move(key),
-                           Named{std::move(source), family.configuration_name(configuration)});
+                           Named{std::move(source), family.configuration_name(configuration) + " " +
+                                                        std::string(name(problem.a.type))});
     }
   }
   std::vector<Named> list;
@@ -88,13 +117,13 @@ std::string fault(const Named& named) {
   }
 }
 
-// Compiles `count` of them, spread over the list, on all cores.
-void expect_clean(const std::vector<Named>& list, std::size_t count) {
+// Compiles them on all cores.
+void expect_clean(const std::vector<const Named*>& list) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      const Named& named = list[i * list.size() / count];
+    for (std::size_t i = next++; i < list.size(); i = next++) {
+      const Named& named = *list[i];
       const auto what = fault(named);
       const std::lock_guard lock(mutex);
       EXPECT_EQ(what, "") << named.source.file << " " << named.configuration << " for sm_"
@@ -105,6 +134,26 @@ void expect_clean(const std::vector<Named>& list, std::size_t count) {
   std::vector<std::thread> threads(std::max(1U, std::thread::hardware_concurrency()));
   for (auto& thread : threads) thread = std::thread(work);
   for (auto& thread : threads) thread.join();
+}
+
+// `count` of them, spread over the list.
+std::vector<const Named*> sample(const std::vector<Named>& list, std::size_t count) {
+  std::vector<const Named*> chosen;
+  for (std::size_t i = 0; i < count; ++i) chosen.push_back(&list[i * list.size() / count]);
+  return chosen;
+}
+
+// One of each configuration and type; its layout, epilogue, alignment and format change from one to
+// the next.
+std::vector<const Named*> one_of_each(const std::vector<Named>& list) {
+  constexpr std::size_t kStride = 7919;  // a prime, so that all variants come up
+  std::map<std::string, std::vector<const Named*>> groups;
+  for (const Named& named : list) groups[named.configuration].push_back(&named);
+  std::vector<const Named*> chosen;
+  for (const auto& [configuration, members] : groups) {
+    chosen.push_back(members[chosen.size() * kStride % members.size()]);
+  }
+  return chosen;
 }
 
 struct Target {
@@ -144,11 +193,15 @@ class Kernels : public testing::TestWithParam<Target> {
 
 TEST_P(Kernels, ASampleCompilesClean) {
   constexpr std::size_t kSample = 8;
-  expect_clean(list_, std::min(kSample, list_.size()));
+  expect_clean(sample(list_, std::min(kSample, list_.size())));
 }
 
-TEST_P(Kernels, LongAllCompileClean) {
-  expect_clean(list_, list_.size());
+TEST_P(Kernels, LongEachConfigurationCompilesClean) {
+  expect_clean(one_of_each(list_));
+}
+
+TEST_P(Kernels, ExhaustiveAllCompileClean) {
+  expect_clean(sample(list_, list_.size()));
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Kernels);

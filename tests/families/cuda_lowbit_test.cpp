@@ -1,5 +1,4 @@
 // The low-bit family without a GPU: what it takes, and what it lists.
-#include "compile/compiler.hpp"
 #include "device/profile.hpp"
 #include "families/cuda_family.hpp"
 #include "families/cuda_lowbit/setting.hpp"
@@ -85,18 +84,6 @@ TEST(CudaLowbit, SharesCoverTheWeightOnce) {
       EXPECT_LT((dealt.clusters - 1) * dealt.share, dealt.tiles);
       EXPECT_GE(dealt.passes * setting.warps_n * setting.tiles, dealt.share);
     }
-  }
-}
-
-// A few of every kind: each takes about a second.
-TEST(CudaLowbit, CompilesWithoutSpills) {
-  for (const auto& [m, format] :
-       {std::pair(1, "nf4"), std::pair(16, "nvfp4"), std::pair(40, "int4z:g128:f16")}) {
-    const Problem problem = layer(m, format);
-    const auto list = family().configurations(problem, h200());
-    const auto compiled = compile::compile(family().source(problem, h200(), list[list.size() / 2]));
-    EXPECT_EQ(compiled.report.spill_bytes, 0) << m << " " << format;
-    EXPECT_EQ(compiled.report.log.find("C75"), std::string::npos) << compiled.report.log;
   }
 }
 
