@@ -16,13 +16,21 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-std::size_t meminfo_available() {
+// What may be taken of what is left: a machine that is filled to the last page swaps, or kills.
+std::size_t share_of(std::size_t left, std::size_t total) {
+  constexpr std::size_t kReserve = std::size_t{1} << 30;
+  return left - std::min({kReserve, total / 8, left / 2});
+}
+
+std::size_t of_machine() {
   std::ifstream file("/proc/meminfo");
   std::string name;
   std::size_t kib = 0;
   std::string unit;
+  std::size_t total = 0;
   while (file >> name >> kib && std::getline(file, unit)) {
-    if (name == "MemAvailable:") return kib << 10;
+    if (name == "MemTotal:") total = kib << 10;
+    if (name == "MemAvailable:") return share_of(kib << 10, total);
   }
   return kUnlimited;
 }
@@ -34,17 +42,17 @@ std::size_t read_size(const char* path) {
 }
 
 // Of the control group that a container sees as its root.
-std::size_t group_available() {
+std::size_t of_group() {
   const std::size_t limit = read_size("/sys/fs/cgroup/memory.max");
   const std::size_t used = read_size("/sys/fs/cgroup/memory.current");
   if (limit == kUnlimited || used == kUnlimited) return kUnlimited;
-  return limit - std::min(limit, used);
+  return share_of(limit - std::min(limit, used), limit);
 }
 
 }  // namespace
 
 std::size_t available_memory() {
-  return std::min(meminfo_available(), group_available());
+  return std::min(of_machine(), of_group());
 }
 
 bool workspace_fits(std::size_t bytes) {

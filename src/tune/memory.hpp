@@ -5,7 +5,8 @@
 
 namespace gemwright::tune {
 
-/// Bytes that this process may still take: of the machine and of its control group.
+/// Bytes that this process may still take of the machine and of its control group: all that is left
+/// but an eighth of the whole, at most 1 GiB and at most half of what is left.
 std::size_t available_memory();
 
 /// Whether there is memory for a CPU kernel's workspace; for a small one there always is.

@@ -33,6 +33,88 @@ struct Accumulator {
   }
 };
 
+// Products of few lines with many, summed over as much of K as was added.
+class Sums {
+ public:
+  Sums(const Lines& few_lines, std::span<const std::int64_t> few, const Lines& many_lines,
+       std::span<const std::int64_t> many, std::int64_t batch, int threads)
+      : few_lines_(few_lines),
+        few_(few),
+        many_lines_(many_lines),
+        many_(many),
+        batch_(batch),
+        threads_(threads),
+        accumulators_(many.size()) {}
+
+  // The first `depth` of K, `block` at a time.
+  void add(std::int64_t depth, std::int64_t block) {
+    for (std::int64_t from = 0; from < depth; from += block) {
+      const std::int64_t size = std::min(block, depth - from);
+      hold(from, size);
+      std::atomic<std::size_t> next{0};
+      const auto work = [&] {
+        std::vector<double> line(static_cast<std::size_t>(many_lines_.chunk(size)));
+        for (std::size_t j = next++; j < many_.size(); j = next++) add(j, from, size, line);
+      };
+      on_threads(many_.size() > 32 ? threads_ : 1, work);
+    }
+  }
+
+  void multiply(double factor) {
+    for (double& square : few_squares_) square *= factor;
+    for (Accumulator& accumulator : accumulators_) {
+      for (double& sum : accumulator.sums) sum *= factor;
+      accumulator.square *= factor;
+    }
+  }
+
+  std::vector<Product> products(std::int64_t k) const {
+    std::vector<Product> results(many_.size() * few_.size());
+    const double root = std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)));
+    for (std::size_t j = 0; j < many_.size(); ++j) {
+      for (std::size_t i = 0; i < few_.size(); ++i) {
+        const double norms = std::sqrt(few_squares_[i] * accumulators_[j].square);
+        results[j * few_.size() + i] = {accumulators_[j].sums[i], norms / root};
+      }
+    }
+    return results;
+  }
+
+ private:
+  // Interleaves the few lines.
+  void hold(std::int64_t from, std::int64_t size) {
+    few_values_.assign(static_cast<std::size_t>(size * kFewLines), 0.0);
+    std::vector<double> whole(static_cast<std::size_t>(size));
+    for (std::size_t i = 0; i < few_.size(); ++i) {
+      few_lines_.read(batch_, few_[i], from, size, whole.data());
+      for (std::int64_t j = 0; j < size; ++j) {
+        const double value = whole[static_cast<std::size_t>(j)];
+        few_values_[static_cast<std::size_t>(j * kFewLines) + i] = value;
+        few_squares_[i] += value * value;
+      }
+    }
+  }
+
+  void add(std::size_t j, std::int64_t from, std::int64_t size, std::vector<double>& line) {
+    const std::int64_t chunk = std::ssize(line);
+    for (std::int64_t at = 0; at < size; at += chunk) {
+      const std::int64_t count = std::min(chunk, size - at);
+      many_lines_.read(batch_, many_[j], from + at, count, line.data());
+      accumulators_[j].add(few_values_.data() + at * kFewLines, line.data(), count);
+    }
+  }
+
+  const Lines& few_lines_;
+  std::span<const std::int64_t> few_;
+  const Lines& many_lines_;
+  std::span<const std::int64_t> many_;
+  std::int64_t batch_;
+  int threads_;
+  std::vector<double> few_values_;
+  std::array<double, kFewLines> few_squares_{};
+  std::vector<Accumulator> accumulators_;
+};
+
 }  // namespace
 
 Values::Values(const Problem& problem, Input input, DataType type, std::int64_t elements)
@@ -81,46 +163,17 @@ Lines columns_of(const Problem& problem, const Values& values) {
 std::vector<Product> products(const Lines& few_lines, std::span<const std::int64_t> few,
                               const Lines& many_lines, std::span<const std::int64_t> many,
                               std::int64_t batch, std::int64_t k, int threads) {
+  Sums sums(few_lines, few, many_lines, many, batch, threads);
   const bool decoded = few_lines.decoder != nullptr || many_lines.decoder != nullptr;
-  const std::int64_t block = decoded ? k : std::min(k, kDepthHeld);
-  std::vector<double> few_values(static_cast<std::size_t>(block * kFewLines), 0.0);
-  std::array<double, kFewLines> few_squares{};
-  std::vector<Accumulator> accumulators(many.size());
-  for (std::int64_t from = 0; from < k; from += block) {
-    const std::int64_t size = std::min(block, k - from);
-    std::vector<double> whole(static_cast<std::size_t>(size));
-    for (std::size_t i = 0; i < few.size(); ++i) {
-      few_lines.read(batch, few[i], from, size, whole.data());
-      for (std::int64_t j = 0; j < size; ++j) {
-        const double value = whole[static_cast<std::size_t>(j)];
-        few_values[static_cast<std::size_t>(j * kFewLines) + i] = value;
-        few_squares[i] += value * value;
-      }
-    }
-    std::atomic<std::size_t> next{0};
-    const auto work = [&] {
-      const std::int64_t chunk = many_lines.chunk(size);
-      std::vector<double> line(static_cast<std::size_t>(chunk));
-      for (std::size_t j = next++; j < many.size(); j = next++) {
-        for (std::int64_t at = 0; at < size; at += chunk) {
-          const std::int64_t count = std::min(chunk, size - at);
-          many_lines.read(batch, many[j], from + at, count, line.data());
-          accumulators[j].add(few_values.data() + at * kFewLines, line.data(), count);
-        }
-      }
-    };
-    on_threads(many.size() > 32 ? threads : 1, work);
+  if (!decoded && k > kRandomPeriod) {
+    // Along K both sides repeat, whatever their strides.
+    sums.add(kRandomPeriod, kDepthHeld);
+    sums.multiply(static_cast<double>(k / kRandomPeriod));
+    sums.add(k % kRandomPeriod, kDepthHeld);
+  } else {
+    sums.add(k, decoded ? k : kDepthHeld);
   }
-
-  std::vector<Product> results(many.size() * few.size());
-  const double root = std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)));
-  for (std::size_t j = 0; j < many.size(); ++j) {
-    for (std::size_t i = 0; i < few.size(); ++i) {
-      const double norms = std::sqrt(few_squares[i] * accumulators[j].square);
-      results[j * few.size() + i] = {accumulators[j].sums[i], norms / root};
-    }
-  }
-  return results;
+  return sums.products(k);
 }
 
 void on_threads(int threads, const std::function<void()>& work) {

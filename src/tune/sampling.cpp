@@ -1,6 +1,7 @@
 #include "tune/sampling.hpp"
 
 #include "problem/extent.hpp"
+#include "tune/random.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -60,13 +61,19 @@ Indices batches(std::int64_t size, std::mt19937_64& random) {
   return indices;
 }
 
+// Of K, what the reference multiplies: test data repeat, codes are decoded line by line.
+std::int64_t depth_of(const Problem& problem) {
+  const std::int64_t most = problem.weight ? problem.k : 2 * kRandomPeriod;
+  return std::clamp<std::int64_t>(problem.k, 1, std::max<std::int64_t>(most, 1));
+}
+
 }  // namespace
 
 std::vector<SampleBlock> sample_blocks(const Problem& problem) {
   if (has_empty_result(problem)) return {};
   const double few = static_cast<double>(std::min(problem.m, problem.n));
   const double many = static_cast<double>(std::max(problem.m, problem.n));
-  const auto depth = static_cast<double>(std::max<std::int64_t>(problem.k, 1));
+  const auto depth = static_cast<double>(depth_of(problem));
   const double entries = static_cast<double>(problem.batch);
   std::vector<SampleBlock> blocks;
   if (few * many * entries <= kSmallOutput &&

@@ -47,8 +47,9 @@ struct Request {
   const Device* device = nullptr;
   std::vector<Candidate> candidates;  // ranked: the first is the model's choice
   double time_limit_s = 30;
-  /// What one candidate may take to be built and validated in the worker, at least; fifty times
-  /// what is predicted for it where that is more. The kind of device's own when not given.
+  /// What one candidate may take to be built and validated in the worker, at least, on a CPU with
+  /// time for large operands added; fifty times what is predicted for it where that is more. The
+  /// kind of device's own when not given.
   std::optional<double> candidate_limit_s;
   /// Index of the choice of before, when this tunes anew: it stays within the noise band. -1: none.
   int incumbent = -1;
