@@ -185,7 +185,11 @@ class Kernels : public testing::TestWithParam<Target> {
     ::setenv("GEMWRIGHT_CACHE", cache.c_str(), 1);
     const auto& [family, device] = GetParam();
     list_ = sources(*family, Device::parse(device));
-    if (list_.empty()) GTEST_SKIP() << family->name() << " has nothing for " << device;
+    if (list_.empty()) {
+      const auto reason = family->refuse(problems().front(), Device::parse(device));
+      GTEST_SKIP() << family->name() << " takes no such problem on " << device << ": "
+                   << reason.value_or("it has no configuration there");
+    }
   }
 
   std::vector<Named> list_;

@@ -32,7 +32,7 @@ TEST_P(CpuConformance, EveryCase) {
     const Problem problem = canonical(description.problem).problem;
     if (problem.batch * problem.m * problem.n * problem.k > kMostProducts) continue;
     if (const auto reason = family->refuse(problem, device)) {
-      refusal = *reason;
+      if (refusal.empty()) refusal = *reason;
       continue;
     }
     const auto configurations = family->configurations(problem, device);

@@ -44,7 +44,7 @@ class GpuConformance : public GpuTest, public testing::WithParamInterface<Subjec
       const Problem problem = canonical(description.problem).problem;
       if (problem.m == 0 || problem.n == 0 || problem.batch == 0) continue;
       if (auto reason = family->refuse(problem, device_)) {
-        refusal_ = *reason;
+        if (refusal_.empty()) refusal_ = *reason;
         continue;
       }
       const auto configurations = family->configurations(problem, device_);
@@ -75,7 +75,9 @@ class GpuConformance : public GpuTest, public testing::WithParamInterface<Subjec
 
   void run(std::size_t per_case, std::size_t stride = 1) {
     const auto list = checks(per_case, stride);
-    if (list.empty()) GTEST_SKIP() << GetParam().family->name() << ": " << refusal_;
+    if (list.empty()) {
+      GTEST_SKIP() << GetParam().family->name() << " takes no such problem: " << refusal_;
+    }
     compile_all(list);
     DeviceMemory memory;
     int faults = 0;
@@ -103,7 +105,7 @@ class GpuConformance : public GpuTest, public testing::WithParamInterface<Subjec
   }
 
   Device device_ = Device::parse("h200");  // replaced where there is a device
-  std::string refusal_ = "no cases";
+  std::string refusal_;
 
   void SetUp() override {
     GpuTest::SetUp();

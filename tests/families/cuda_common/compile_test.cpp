@@ -91,7 +91,11 @@ TEST_P(CudaCompile, NoSpillsNoWarnings) {
   const auto& [family, slug] = GetParam();
   constexpr std::size_t kMost = 20;
   const auto sources = sources_of(*family, Device::parse(slug), kMost);
-  if (sources.empty()) GTEST_SKIP() << family->name() << " has no kernel for " << slug;
+  if (sources.empty()) {
+    const auto reason = family->refuse(problems().back(), Device::parse(slug));
+    GTEST_SKIP() << family->name() << " takes no such problem on " << slug << ": "
+                 << reason.value_or("it has no configuration there");
+  }
   build_ahead(sources);
   for (const auto& source : sources) {
     const auto compiled = compile::compile(source);
