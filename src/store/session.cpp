@@ -223,6 +223,9 @@ std::unique_ptr<Session> reopen_damaged(const fs::path& path) {
 }
 
 std::unique_ptr<Session> open_immutable(const fs::path& path) {
+  if (identity(path) == FileIdentity{}) {
+    throw SqliteError(SQLITE_CANTOPEN, "there is no such file");
+  }
   auto connection = connect_known(path, Access::immutable);
   if (!connection) throw SqliteError(SQLITE_ERROR, "not a store of this program's schema");
   return session(std::move(*connection), path);

@@ -284,6 +284,10 @@ TEST_F(Command, AShippedStoreThatIsNoneIsSaid) {
       << err_;
   EXPECT_EQ(err_.find('\n'), err_.size() - 1) << err_;
   EXPECT_EQ(std::filesystem::file_size(shipped), 5000U);
+  setenv("GEMWRIGHT_SHIPPED_STORE", (folder_ / "none.db").c_str(), 1);
+  EXPECT_EQ(run({"store", "list"}), kDone);
+  EXPECT_NE(err_.find("none.db is not used: there is no such file"), std::string::npos) << err_;
+  unsetenv("GEMWRIGHT_SHIPPED_STORE");
 }
 
 TEST_F(Command, AnUnknownLogLevelIsRefused) {
