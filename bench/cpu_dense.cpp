@@ -1,12 +1,11 @@
 // Own dense CPU kernels beside oneDNN and OpenBLAS, with cold weights, on the linear layers of
 // Llama-3.1-8B, Qwen3-30B-A3B and FLUX.1, for one thread and for all.
 #include "cli/text.hpp"
-#include "device/cpu/measure.hpp"
 #include "device/cpu/thread_pool.hpp"
 #include "device/profile.hpp"
 #include "families/family.hpp"
-#include "model/rank.hpp"
 #include "support/cpu_peers.hpp"
+#include "support/cpu_race.hpp"
 #include "support/options.hpp"
 #include "support/report.hpp"
 #include "support/shapes.hpp"
@@ -16,10 +15,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -27,8 +24,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <time.h>
-#include <unistd.h>
 
 namespace gemwright::bench {
 namespace {
@@ -46,107 +41,6 @@ struct Arguments {
   bool own_time = false;
 };
 
-// With --own-time, what the calling thread has had of a core: of use for one thread only, on a
-// machine that others use too.
-clockid_t clock_id = CLOCK_MONOTONIC;
-
-double now() {
-  timespec time{};
-  clock_gettime(clock_id, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-double seconds_since(double start) {
-  return now() - start;
-}
-
-/// Random weights from which copies are cut in turn, so that each is cold: a run reads memory that
-/// was last read before `arena` bytes of others. The layout does not matter to the values.
-class Weights {
- public:
-  Weights(DataType type, std::size_t bytes) : bytes_(bytes), pages_(bytes) {
-    const auto period = tune::random_period(type, tune::Input::b, 0x1p-6);
-    tune::fill_random(pages_.data(), 0, static_cast<std::int64_t>(bytes) / size_bytes(type), type,
-                      period);
-  }
-  const void* next(std::size_t bytes) {
-    const std::size_t whole = (bytes + 4095) / 4096 * 4096;
-    if (at_ + whole > bytes_) at_ = 0;
-    const void* here = pages_.data() + at_;
-    at_ += whole;
-    return here;
-  }
-
- private:
-  std::size_t bytes_;
-  tune::Pages pages_;
-  std::size_t at_ = 0;
-};
-
-/// Reads a copy of the weights and does nothing with it: what memory allows at that moment.
-Runner reader(const Problem& problem, const Device& device, int threads) {
-  const auto bytes = static_cast<std::size_t>(problem.n * problem.k) *
-                     static_cast<std::size_t>(size_bytes(problem.b.type));
-  return {"read", "read", bytes, [=](const void* weights) {
-            const auto* data = static_cast<const std::byte*>(weights);
-            constexpr std::size_t kPart = 1 << 20;
-            const auto parts = static_cast<int>((bytes + kPart - 1) / kPart);
-            cpu::ThreadPool::global().run(parts, threads, [&](int index, int) {
-              const std::size_t begin = static_cast<std::size_t>(index) * kPart;
-              cpu::read_bytes(device.profile().cpu.features, data + begin,
-                              std::min(kPart, bytes - begin));
-            });
-          }};
-}
-
-struct Timed {
-  const Runner* runner = nullptr;
-  std::vector<double> seconds;
-  double best() const { return *std::min_element(seconds.begin(), seconds.end()); }
-  double median() const {
-    std::vector<double> sorted = seconds;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[(sorted.size() - 1) / 2];
-  }
-};
-
-double time_once(const Runner& runner, Weights& weights, int runs) {
-  const double start = now();
-  for (int run = 0; run < runs; ++run) runner.run(weights.next(runner.weight_bytes));
-  return seconds_since(start) / runs;
-}
-
-/// Interleaved rounds; what is far behind the best of its group leaves early. A runner that takes
-/// long needs no warm-up: what it would warm is a small part of its time.
-std::vector<Timed> race(const std::vector<Runner>& runners, Weights& weights, double budget) {
-  std::vector<Timed> field;
-  for (const Runner& runner : runners) field.push_back({&runner, {}});
-  const double start = now();
-  constexpr int kRounds = 9;
-  constexpr double kLong = 20e-3;
-  for (int round = 0; round < kRounds; ++round) {
-    std::map<std::string, double> best;
-    for (std::size_t i = 0; i < field.size(); ++i) {
-      Timed& timed = field[(i + static_cast<std::size_t>(round)) % field.size()];
-      double guess = round == 0 ? time_once(*timed.runner, weights, 1) : timed.best();
-      if (round == 0 && guess < kLong) guess = time_once(*timed.runner, weights, 1);
-      const int runs = std::clamp(static_cast<int>(2e-3 / guess), 1, 50);
-      timed.seconds.push_back(round == 0 && runs == 1 ? guess
-                                                      : time_once(*timed.runner, weights, runs));
-    }
-    for (const Timed& timed : field) {
-      auto [entry, first] = best.try_emplace(timed.runner->group, timed.best());
-      entry->second = std::min(entry->second, timed.best());
-    }
-    const double limit = round == 0 ? 1.3 : round < 3 ? 1.15 : 1.06;
-    std::erase_if(field, [&](const Timed& timed) {
-      return timed.best() > limit * best[timed.runner->group];
-    });
-    if (round >= 1 && seconds_since(start) > budget) break;
-  }
-  return field;
-}
-
 class Bench {
  public:
   Bench(const Arguments& arguments, int threads)
@@ -154,12 +48,13 @@ class Bench {
 
   void run_shapes(const std::vector<Shape>& shapes, Report& report, DataType type,
                   double share_of_time) {
-    const double start = now();
-    Weights weights(type, std::size_t{960} << 20);
+    const double start = seconds_now();
+    ColdWeights weights(type, std::size_t{960} << 20);
     std::size_t left = shapes.size() * arguments_.rows.size();
     for (const Shape& shape : shapes) {
       for (const std::int64_t m : arguments_.rows) {
-        const double budget = (share_of_time - seconds_since(start)) / static_cast<double>(left--);
+        const double budget =
+            (share_of_time - (seconds_now() - start)) / static_cast<double>(left--);
         const Problem problem = Problem::linear(m, shape.n, shape.k, type);
         report.add(measure(problem, shape, weights, std::max(0.02, 0.7 * budget)));
         report.sample_clock();
@@ -168,7 +63,7 @@ class Bench {
   }
 
  private:
-  Row measure(const Problem& problem, const Shape& shape, Weights& weights, double budget) {
+  Row measure(const Problem& problem, const Shape& shape, ColdWeights& weights, double budget) {
     const auto period = tune::random_period(problem.a.type, tune::Input::a, 1);
     const std::size_t size = static_cast<std::size_t>(size_bytes(problem.a.type));
     tune::Pages a(static_cast<std::size_t>(problem.m * problem.k) * size);
@@ -176,11 +71,11 @@ class Bench {
     tune::fill_random(a.data(), 0, problem.m * problem.k, problem.a.type, period);
     const Operands x{.a = a.data(), .b = nullptr, .c = nullptr, .d = d.data(), .bias = nullptr};
     std::vector<Runner> runners = {reader(problem, device_, threads_)};
-    add_family("cpu_packed", "own_plain", problem, x, arguments_.candidates, runners);
+    add_family("cpu_packed", "own_plain", problem, device_, x, arguments_.candidates, runners);
     Problem packed = problem;
     packed.b.packed = true;
-    add_family("cpu_packed", "own_packed", packed, x, arguments_.candidates, runners);
-    add_family("cpu_vendor", "onednn_plain", problem, x, 0, runners);
+    add_family("cpu_packed", "own_packed", packed, device_, x, arguments_.candidates, runners);
+    add_family("cpu_vendor", "onednn_plain", problem, device_, x, 0, runners);
     for (Runner& runner : onednn_any(problem, x, threads_)) runners.push_back(std::move(runner));
     std::vector<Timed> times = race(runners, weights, budget);
     // Its threads spin for long after a call, so it runs when nobody else does.
@@ -237,48 +132,9 @@ class Bench {
     row.kernel = chosen->runner->kernel;
   }
 
-  void add_family(const char* name, const char* group, const Problem& problem, const Operands& x,
-                  int most, std::vector<Runner>& runners) {
-    const Family* family = families::find(name);
-    if (family == nullptr || family->refuse(problem, device_)) return;
-    std::vector<Refusal> refusals;
-    std::vector<Candidate> ranked = model::rank(problem, device_, refusals);
-    std::erase_if(ranked, [&](const Candidate& c) { return c.family != family; });
-    for (const Candidate& candidate : model::prune(std::move(ranked), most)) {
-      std::shared_ptr<const Kernel> kernel;
-      try {
-        kernel = family->build(problem, device_, candidate.configuration);
-      } catch (const Error&) {
-        continue;  // oneDNN says only here that it has no fast kernel
-      }
-      const std::size_t needed = kernel->workspace_bytes(problem);
-      auto workspace = workspace_of(needed);
-      const std::size_t bytes = problem.b.packed
-                                    ? packed_weights_bytes(problem)
-                                    : static_cast<std::size_t>(problem.n * problem.k) *
-                                          static_cast<std::size_t>(size_bytes(problem.b.type));
-      runners.push_back({group, label(candidate), bytes, [=](const void* weights) {
-                           Operands operands = x;
-                           operands.b = weights;
-                           kernel->run(problem, operands, workspace->data(), {});
-                         }});
-    }
-  }
-
-  // One workspace serves all runners, since they run one after the other.
-  std::shared_ptr<tune::Pages> workspace_of(std::size_t bytes) {
-    if (!workspace_ || workspace_bytes_ < bytes) {
-      workspace_bytes_ = std::max<std::size_t>(bytes, 1 << 20);
-      workspace_ = std::make_shared<tune::Pages>(workspace_bytes_);
-    }
-    return workspace_;
-  }
-
   const Arguments& arguments_;
   int threads_;
   Device device_;
-  std::shared_ptr<tune::Pages> workspace_;
-  std::size_t workspace_bytes_ = 0;
 };
 
 /// A few shapes that stand for the rest: square, narrow, wide, short and deep.
@@ -323,7 +179,7 @@ void run(const Arguments& arguments) {
   const std::vector<Shape> shapes = selected(arguments);
   std::vector<int> counts = arguments.threads;
   if (arguments.own_time) {
-    clock_id = CLOCK_THREAD_CPUTIME_ID;
+    count_own_time();
     counts = {1};
   }
   const int all = Device::cpu().profile().cpu.threads;
@@ -348,15 +204,7 @@ void run(const Arguments& arguments) {
 }  // namespace gemwright::bench
 
 int main(int argc, char** argv) {
-  // libgomp's threads would spin on the cores for milliseconds after each of oneDNN's calls.
-  // It reads its environment when it is loaded, so this program starts once more.
-  if (std::getenv("GOMP_SPINCOUNT") == nullptr) {
-    setenv("GOMP_SPINCOUNT", "1000", 1);
-    // OpenBLAS 0.3.21 does not know the CPUs that came after it, and falls back to SSE kernels.
-    const auto features = gemwright::Device::cpu().profile().cpu.features;
-    if (features.avx512) setenv("OPENBLAS_CORETYPE", "SkylakeX", 0);
-    execv("/proc/self/exe", argv);
-  }
+  gemwright::bench::prepare_peers(argv);
   gemwright::bench::Arguments arguments;
   CLI::App app("Own dense CPU kernels beside oneDNN and OpenBLAS, weights cold.");
   arguments.options.add_to(app);

@@ -1,4 +1,5 @@
-// Low-bit weights on a GPU: own kernels beside the vendor library's bf16 product of the same shape,
+// Low-bit weights. On a CPU: own kernels beside own bf16, oneDNN and OpenBLAS (support/lowbit_cpu).
+// On a GPU: own kernels beside the vendor library's bf16 product of the same shape,
 // cold weights, graph replay, interleaved rounds in one process, no kernel overlapping its
 // neighbour.
 //
@@ -7,6 +8,8 @@
 #include "cli/text.hpp"
 #include "model/rank.hpp"
 #include "support/checked.hpp"
+#include "support/cpu_race.hpp"
+#include "support/lowbit_cpu.hpp"
 #include "support/options.hpp"
 #include "support/shapes.hpp"
 #include "tune/measure.hpp"
@@ -181,8 +184,10 @@ Row race(const Problem& low, const Problem& dense, const Device& device,
   return row;
 }
 
-void print_means(const Report& report, const Arguments& arguments) {
-  cli::Table table({"format", "M", "first / own", "best / own", "floor / own"});
+void print_means(const Report& report, const Arguments& arguments, bool cpu) {
+  std::vector<std::string> head{"format", "M", "first / own", "best / own", "floor / own"};
+  if (cpu) head.insert(head.end(), {"read / own", "own bf16 / own"});
+  cli::Table table(head);
   for (const std::string& format : arguments.formats) {
     const std::string name = key(parse_weight_format(format));
     for (const std::int64_t m : arguments.m) {
@@ -190,8 +195,10 @@ void print_means(const Report& report, const Arguments& arguments) {
       const auto mean = [&](const char* over) {
         return fmt::format("{:.3f}", report.geometric_mean(over, "own", here));
       };
-      table.add(
-          {name, std::to_string(m), mean("vendor_first"), mean("vendor_best"), mean("floor")});
+      std::vector<std::string> line{name, std::to_string(m), mean("vendor_first"),
+                                    mean("vendor_best"), mean("floor")};
+      if (cpu) line.insert(line.end(), {mean("read"), mean("own_bf16")});
+      table.add(line);
     }
   }
   fmt::print("\nGeometric means\n");
@@ -224,8 +231,18 @@ void measure_all(const Arguments& arguments, const Device& device, Report& repor
 int run(const Arguments& arguments) {
   const Device device = Device::parse(arguments.options.device);
   Report report("lowbit", device);
-  measure_all(arguments, device, report);
-  print_means(report, arguments);
+  const bool cpu = device.kind() == DeviceKind::cpu;
+  if (cpu) {
+    measure_lowbit_cpu({.shapes = shapes(arguments),
+                        .m = arguments.m,
+                        .formats = arguments.formats,
+                        .own = arguments.own,
+                        .seconds = arguments.seconds},
+                       device, report);
+  } else {
+    measure_all(arguments, device, report);
+  }
+  print_means(report, arguments, cpu);
   finish(report, arguments.options);
   return 0;
 }
@@ -234,8 +251,9 @@ int run(const Arguments& arguments) {
 }  // namespace gemwright::bench
 
 int main(int argc, char** argv) {
+  gemwright::bench::prepare_peers(argv);
   gemwright::bench::Arguments arguments;
-  CLI::App app("Own low-bit GEMM kernels beside the vendor library's bf16, on a GPU");
+  CLI::App app("Own low-bit GEMM kernels beside dense bf16 of the vendor library");
   arguments.options.add_to(app);
   app.add_option("--models", arguments.models)->delimiter(',')->capture_default_str();
   app.add_option("--m", arguments.m, "values of M")->delimiter(',')->capture_default_str();
