@@ -1,14 +1,14 @@
 #include "families/cpu_lowbit/kernels/table.hpp"
 
 #ifdef __AVX2__
-#include "families/cpu_lowbit/kernels/decode.hpp"
+#include "families/cpu_lowbit/kernels/avx2_panels.hpp"
 #endif
 
 namespace gemwright::cpu_lowbit {
 
 const KernelTable* avx2_kernels() {
 #ifdef __AVX2__
-  static constexpr KernelTable table{decode_any, {}};
+  static constexpr KernelTable table{decode_panel, {}};
   return &table;
 #else
   return nullptr;

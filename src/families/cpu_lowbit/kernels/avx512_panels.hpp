@@ -8,6 +8,7 @@
 #pragma once
 
 #include "families/cpu_lowbit/kernels/decode.hpp"
+#include "families/cpu_lowbit/kernels/planes.hpp"
 #include "families/cpu_lowbit/kernels/scales.hpp"
 #include "families/cpu_lowbit/kernels/table.hpp"
 
@@ -94,30 +95,23 @@ class Words<1> {
   __m512i upper_;
 };
 
-// A plane of kBits of each code: of the four bits and fewer one part, of eight two.
+// A plane of kBits of each code: of four bits and fewer one part, of eight two.
 template <int kBits, bool kPaired>
-class Plane {
+class Plane : public PlanePlaces<kBits, kPaired> {
  public:
-  static constexpr int kPart = kBits < 4 ? kBits : 4;
-  static constexpr int kWords = kBits;
+  using Where = PlanePlaces<kBits, kPaired>;
+  static constexpr int kPart = Where::kWords;
 
   Plane(const std::byte* plane, std::int64_t quarter)
-      : parts_{Words<kPart>(plane + 128 * kPart * quarter),
-               Words<kPart>(plane + 128 * kPart * quarter + (kBits == 8 ? 2048 : 0))} {}
+      : parts_{Words<kPart>(plane + Where::kPanelBytes * quarter),
+               Words<kPart>(plane + Where::kPanelBytes * quarter + (kBits == 8 ? 2048 : 0))} {}
 
   // In the upper lanes, the pair of row g + 8 comes to where that of row g is.
   __m512i word(int thread, int word) const {
-    constexpr int kMore = kPaired ? 2 * kBits : kBits;
+    constexpr int kMore = Where::kNextRow;
     const __m512i counts = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, kMore, kMore, kMore, kMore,
                                              kMore, kMore, kMore, kMore);
     return _mm512_srlv_epi32(parts_[word / kPart].get(thread, word % kPart), counts);
-  }
-
-  // Of column 16 step + 8 far + 2 thread + half.
-  static constexpr int word_of(int step, int far) { return (4 * step + 2 * far) / (16 / kBits); }
-  static constexpr int shift_of(int step, int far, int half) {
-    const int c = (4 * step + 2 * far) % (16 / kBits);
-    return kPaired ? 2 * kBits * c + kBits * half : kBits * c + 16 * half;
   }
 
  private:
@@ -134,9 +128,9 @@ struct Codes16 {
     const P plane(tile, quarter);
 #pragma GCC unroll 4
     for (int thread = 0; thread < 4; ++thread) {
-      __m512i words[P::kWords];
+      __m512i words[kBits];
 #pragma GCC unroll 8
-      for (int i = 0; i < P::kWords; ++i) words[i] = plane.word(thread, i);
+      for (int i = 0; i < kBits; ++i) words[i] = plane.word(thread, i);
 #pragma GCC unroll 16
       for (int i = 0; i < 16; ++i) {
         const int step = i / 4;
