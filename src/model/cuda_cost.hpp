@@ -5,29 +5,32 @@
 #include "model/estimate.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace gemwright::model {
 
-/// What a kernel does, as far as its time goes. Sizes are of the product as the kernel sees it
-/// (exchange M and N where it computes the transpose).
-struct TiledWork {
+/// Sizes are of the product as the kernel sees it (exchange M and N where it computes the
+/// transpose).
+struct TiledProduct {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   bool shared_a = false, shared_b = false;  // the batch shares one A, one B
   double bytes_a = 2, bytes_b = 2;          // of an element in memory
   double bytes_out = 2;                     // D, and C where it is read
-  int tile_m = 128, tile_n = 128, tile_k = 32;
-  int splits = 1;
-  int group = 8;            // rows of tiles that are walked together
-  int ctas_per_sm = 1;      // that registers and shared memory allow
-  bool persistent = false;  // one CTA keeps its place for all its tiles: no refill between them
-  int stages = 3;           // of the ring, the one at work included
-  double multicast_a = 1, multicast_b = 1;  // CTAs that one L2 read of A, of B serves
-  double flops_per_s = 0;  // of the whole device, by the instructions and operands of this kernel
-  double step_overhead_s = 25e-9;  // barriers of one k-tile, that other CTAs of the SM may hide
-  double reduce_s = 1.46e-6;       // split-K: fences and the arrival, without the partials
 };
 
-/// About a tenth of a microsecond.
-Estimate tiled_time(const CudaProfile& gpu, const TiledWork& work);
+/// What a kernel does, as far as its time goes. Counts are whole numbers.
+struct TiledSetting {
+  double tile_m = 128, tile_n = 128, tile_k = 32;
+  double splits = 1;
+  double ctas_per_sm = 1;  // that registers and shared memory allow
+  double stages = 3;       // of the ring, the one at work included
+  double shared_a = 1;     // CTAs that one L2 read of A serves
+  double flops_per_s = 0;  // of the whole device, by the instructions and operands of this kernel
+  double step_overhead_s = 25e-9;  // barriers of one k-tile, that other CTAs of the SM may hide
+};
+
+/// Of each setting; about ten nanoseconds each where there are many.
+void tiled_times(const CudaProfile& gpu, const TiledProduct& product,
+                 std::span<const TiledSetting> settings, std::span<Estimate> estimates);
 
 }  // namespace gemwright::model

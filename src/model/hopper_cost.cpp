@@ -1,5 +1,7 @@
 #include "model/hopper_cost.hpp"
 
+#include "model/lanes.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -37,20 +39,6 @@ constexpr double kCombine = 3.7e-6;           // sums of stream-K through L2
 constexpr double kReadAgain = 0.43;
 constexpr double kMostReaders = 4;
 
-double divide_up(double a, double b) {
-  return std::ceil(a / b);
-}
-
-double fourth(double x) {
-  return x * x * x * x;
-}
-
-// The largest of a few bounds, and more where others come near: what overlaps hinders each other.
-template <typename... Bounds>
-double soft_max(Bounds... bounds) {
-  return std::sqrt(std::sqrt((fourth(bounds) + ...)));
-}
-
 // Clocks of the threads for one row of a stage (128 bytes); bulk copies take none.
 double row_clocks(Ingest ingest, int element_bytes) {
   switch (ingest) {
@@ -63,139 +51,164 @@ double row_clocks(Ingest ingest, int element_bytes) {
   }
 }
 
-// Rows past the operand, of the average tile; of a lone tile only those that are there are copied.
-double zero_rows(double size, double tile) {
-  if (size <= tile) return 0;
-  const double tiles = std::max(1.0, divide_up(size, tile));
-  return tile - size / tiles;
+// What all settings share.
+struct Terms {
+  double m, n, batch;
+  double blocks;  // of 128 bytes of K
+  double sms, sms_of_clusters;
+  bool warps;
+  double clock_s;                   // of one clock
+  double threads_a_s, threads_b_s;  // for a row of a k-block
+  double zeros_a_s, zeros_b_s;      // for a row past the operand's end
+  double memory_s;                  // each operand once
+  double read_again_s;              // for each further reader of the larger operand
+  bool larger_a;
+  double sustained_s;  // where power limits the clock
+  double overhead_s;
+};
+
+Terms terms_of(const CudaProfile& gpu, const HopperProduct& p) {
+  Terms t{};
+  t.m = static_cast<double>(p.m);
+  t.n = static_cast<double>(p.n);
+  t.batch = static_cast<double>(p.batch);
+  const double k = static_cast<double>(p.k);
+  t.blocks = std::ceil(k * p.input_bytes / 128);
+  t.sms = gpu.multiprocessors;
+  // GPCs have a number of SMs that large clusters do not divide.
+  t.sms_of_clusters = gpu.multiprocessors * 10 / 11;
+  t.warps = p.warps;
+  t.clock_s = 1 / (kBoost * gpu.clock_ghz * 1e9);
+  t.threads_a_s = row_clocks(p.ingest_a, p.input_bytes) * t.clock_s;
+  t.threads_b_s = row_clocks(p.ingest_b, p.input_bytes) * t.clock_s;
+  t.zeros_a_s = p.ingest_a == Ingest::bulk ? kZeroRowClocks * t.clock_s : 0;
+  t.zeros_b_s = p.ingest_b == Ingest::bulk ? kZeroRowClocks * t.clock_s : 0;
+
+  const double a = t.m * k * p.input_bytes;
+  const double b = t.n * k * p.input_bytes;
+  const double byte_s = t.batch / (kReadEfficiency * gpu.memory_bytes_per_s);
+  t.memory_s = (a + b + t.m * t.n * p.output_bytes) * byte_s;
+  t.read_again_s = kReadAgain * std::max(a, b) * byte_s;
+  t.larger_a = a > b;
+  const double peak = p.input_bytes == 2 ? gpu.f16_flops : gpu.tf32_flops;
+  const double sustained = p.warps ? kWarpSustained : kSustained;
+  t.sustained_s = 2.0 * t.m * t.n * k * t.batch / (sustained * peak);
+  t.overhead_s = gpu.launch_s + kStart;
+  return t;
 }
+
+// The same of two settings.
+struct Pair {
+  Pair(const HopperSetting& a, const HopperSetting& b)
+      : tile_m{a.tile_m, b.tile_m},
+        tile_n{a.tile_n, b.tile_n},
+        stages{a.stages, b.stages},
+        cluster_m{a.cluster_m, b.cluster_m},
+        cluster_n{a.cluster_n, b.cluster_n},
+        split{a.split, b.split},
+        consumers{a.consumers, b.consumers},
+        stream_k{a.stream_k ? 1.0 : 0.0, b.stream_k ? 1.0 : 0.0},
+        ping_pong{a.ping_pong ? 1.0 : 0.0, b.ping_pong ? 1.0 : 0.0} {}
+
+  Lanes tile_m, tile_n, stages, cluster_m, cluster_n, split, consumers, stream_k, ping_pong;
+};
 
 // Clocks of shared memory for a k-block of mma.sync, 128 bytes each: what lands, and what warps of
 // a quarter of the rows and the columns of their warpgroup read.
-double shared_clocks(const HopperWork& w) {
-  return w.tile_m + w.tile_n + w.consumers * (w.tile_m + 4.0 * w.tile_n / w.consumers);
+Lanes shared_clocks(const Pair& s) {
+  return s.tile_m + s.tile_n + s.consumers * s.tile_m + 4 * s.tile_n;
 }
 
-// A product as clusters see it: rounds of tiles, the last of which may fill a part of the SMs only.
-class Schedule {
+// Rows past the operand, of the average tile; of a lone tile only those that are there are copied.
+Lanes zero_rows(double size, Lanes tile, Lanes tiles) {
+  return size <= tile ? both(0) : tile - size / tiles;
+}
+
+// One k-block of 128 bytes. The largest of a few bounds, and more where others come near (what
+// overlaps hinders each other), is the fourth root of the sum of their fourth powers: these are.
+class Step {
  public:
-  Schedule(const HopperWork& w, const CudaProfile& gpu)
-      : w_(w),
-        gpu_(gpu),
-        cluster_(w.cluster_m * w.cluster_n * w.split),
-        m_(static_cast<double>(w.m)),
-        n_(static_cast<double>(w.n)),
-        k_(static_cast<double>(w.k)),
-        across_m_(divide_up(m_, w.tile_m * w.cluster_m)),
-        across_n_(divide_up(n_, w.tile_n * w.cluster_n)),
-        clusters_(across_m_ * across_n_ * static_cast<double>(w.batch)),
-        at_a_time_(clusters_at_a_time()),
-        blocks_(divide_up(divide_up(k_, 128.0 / w.input_bytes), w.split)) {
-    // Of a k-block.
-    const double clock = kBoost * gpu.clock_ghz * 1e9;
-    const double math = 2.0 * w.tile_m * w.tile_n * 64 / kFlopsPerClock;
-    math_s_ =
-        (w.warps ? soft_max(math / kWarpEfficiency, shared_clocks(w)) : math / kMathEfficiency) /
-        clock;
-    threads_s_ = (w.tile_m * row_clocks(w.ingest_a, w.input_bytes) +
-                  w.tile_n * row_clocks(w.ingest_b, w.input_bytes)) /
-                 clock;
-    zeros_s_ = kZeroRowClocks / clock *
-               ((w.ingest_a == Ingest::bulk ? zero_rows(m_, w.tile_m) : 0) +
-                (w.ingest_b == Ingest::bulk ? zero_rows(n_, w.tile_n) : 0));
-    store_s_ = kStoreClocks / clock * w.tile_m / (w.ping_pong ? 1 : w.consumers) / 64 * w.tile_n /
-               128 / w.split;
+  Step(const Terms& t, const Pair& s, Lanes cluster, Lanes tiles_m, Lanes tiles_n)
+      : in_cluster_(cluster > 1 ? both(kRoundInCluster) : both(0)),
+        per_stage_(1 / s.stages),
+        zeros_(t.zeros_a_s * zero_rows(t.m, s.tile_m, tiles_m) +
+               t.zeros_b_s * zero_rows(t.n, s.tile_n, tiles_n)) {
+    const Lanes clocks = 2.0 * 64 / kFlopsPerClock * s.tile_m * s.tile_n;
+    math_ = t.warps ? fourth(clocks * (t.clock_s / kWarpEfficiency)) +
+                          fourth(shared_clocks(s) * t.clock_s)
+                    : fourth(clocks * (t.clock_s / kMathEfficiency));
+    threads_ = fourth(s.tile_m * t.threads_a_s + s.tile_n * t.threads_b_s);
   }
 
-  double waves() const { return clusters_ / at_a_time_; }
-  bool streams() const { return w_.stream_k && waves() != std::floor(waves()); }
-
-  // All rounds, without what comes before and after.
-  double rounds_s() const {
-    const double full = std::floor(waves());
-    const double rest = clusters_ - full * at_a_time_;
-    const double round = round_s(at_a_time_, 1);
-    if (streams()) return waves() * round;
-    if (rest == 0) return full * round;
-    return full * round + round_s(rest, std::min(1.0, rest * cluster_ / gpu_.multiprocessors));
+  /// When this share of the SMs is busy.
+  Lanes operator()(Lanes busy) const {
+    return math_ + threads_ + fourth((kRound + busy * in_cluster_) * per_stage_) +
+           fourth(busy * zeros_);
   }
 
-  // Consumers that take turns store while the other one multiplies.
-  double stores_s() const { return w_.ping_pong ? store_s_ : std::ceil(waves()) * store_s_; }
-
-  double memory_s() const {
-    const double a = m_ * k_ * w_.input_bytes;
-    const double b = n_ * k_ * w_.input_bytes;
-    const double readers = std::min(kMostReaders, a > b ? across_n_ : across_m_);
-    const double bytes =
-        a + b + m_ * n_ * w_.output_bytes + kReadAgain * (readers - 1) * std::max(a, b);
-    return static_cast<double>(w_.batch) * bytes / (kReadEfficiency * gpu_.memory_bytes_per_s);
-  }
-
-  // Where power limits the clock.
-  double sustained_s() const {
-    const double peak = w_.input_bytes == 2 ? gpu_.f16_flops : gpu_.tf32_flops;
-    const double sustained = w_.warps ? kWarpSustained : kSustained;
-    return 2.0 * m_ * n_ * k_ * static_cast<double>(w_.batch) / (sustained * peak);
-  }
-
-  double overhead_s() const {
-    double s = gpu_.launch_s + kStart;
-    if (cluster_ > 1) s += kStartCluster;
-    if (w_.split > 1) s += kExchangePerByte * w_.tile_m * w_.tile_n * 4.0 * (1 - 1.0 / w_.split);
-    if (streams()) s += kCombine;
-    return s;
-  }
-
-  // Whether the products of a k-block take longer than what else it needs.
-  bool bound_by_math() const { return math_s_ >= std::max(kRound / w_.stages, threads_s_); }
+  /// Whether the products take longer than what else it needs.
+  auto bound_by_math() const { return math_ >= most(fourth(kRound * per_stage_), threads_); }
 
  private:
-  // GPCs have a number of SMs that large clusters do not divide.
-  double clusters_at_a_time() const {
-    const int sms = cluster_ <= 2 ? gpu_.multiprocessors : gpu_.multiprocessors * 10 / 11;
-    return std::max(1.0, std::floor(static_cast<double>(sms) / cluster_));
-  }
-
-  // A round of so many clusters, which take this share of the SMs.
-  double round_s(double clusters, double busy) const {
-    return soft_max(blocks_ * step_s(busy), memory_s() * clusters / clusters_);
-  }
-
-  // One k-block of 128 bytes.
-  double step_s(double busy) const {
-    const double round = kRound + (cluster_ > 1 ? busy * kRoundInCluster : 0);
-    return soft_max(math_s_, threads_s_, round / w_.stages, busy * zeros_s_);
-  }
-
-  const HopperWork& w_;
-  const CudaProfile& gpu_;
-  int cluster_;
-  double m_, n_, k_, across_m_, across_n_, clusters_, at_a_time_, blocks_;
-  double math_s_ = 0, threads_s_ = 0, zeros_s_ = 0, store_s_ = 0;
+  Lanes in_cluster_, per_stage_, zeros_;
+  Lanes math_{}, threads_{};
 };
+
+// A product as clusters see it: rounds of tiles, the last of which may fill a part of the SMs only.
+Times times_of(const Terms& t, const Pair& s) {
+  const Lanes per_split = 1 / s.split;
+  const Lanes cluster = s.cluster_m * s.cluster_n * s.split;
+  const Lanes edge_m = s.tile_m * s.cluster_m;
+  const Lanes edge_n = s.tile_n * s.cluster_n;
+  const Lanes inverse = 1 / (edge_m * edge_n);
+  const Lanes inverse_m = inverse * edge_n;
+  const Lanes inverse_n = inverse * edge_m;
+  const Lanes across_m = ceil_div(both(t.m), inverse_m);
+  const Lanes across_n = ceil_div(both(t.n), inverse_n);
+  const Lanes clusters = across_m * across_n * t.batch;
+  const Lanes sms = cluster <= 2 ? both(t.sms) : both(t.sms_of_clusters);
+  const Lanes at_a_time = most(both(1), floor_div(sms, 1 / cluster));
+  const Lanes per_round = 1 / at_a_time;
+  const Lanes full = floor_div(clusters, per_round);
+  const Lanes rest = clusters - full * at_a_time;
+  const Lanes waves = clusters * per_round;
+  const auto streams = (rest > 0) & (s.stream_k > 0);
+
+  const Lanes readers = least(both(kMostReaders), t.larger_a ? across_n : across_m);
+  const Lanes memory = t.memory_s + (readers - 1) * t.read_again_s;
+  const Lanes of_cluster = memory / clusters;
+  const Step step(t, s, cluster, ceil_div(both(t.m), inverse_m * s.cluster_m),
+                  ceil_div(both(t.n), inverse_n * s.cluster_n));
+  const Lanes blocks = fourth(ceil_div(both(t.blocks), per_split));
+  const Lanes round = fourth_root(blocks * step(both(1)) + fourth(of_cluster * at_a_time));
+  const Lanes busy_sms = least(both(1), rest * cluster * (1 / t.sms));
+  const Lanes last = fourth_root(blocks * step(busy_sms) + fourth(of_cluster * rest));
+  const Lanes whole = full * round + (rest > 0 ? last : both(0));
+  const Lanes rounds = streams ? waves * round : whole;
+
+  // Consumers that take turns store while the other one multiplies.
+  const Lanes takes = full + (rest > 0 ? both(1) : both(0));
+  const Lanes stores = kStoreClocks / 64 / 128 * t.clock_s * s.tile_m * s.tile_n * per_split *
+                       (s.ping_pong > 0 ? both(1) : takes / s.consumers);
+  const Lanes busy = fourth_root(fourth(rounds + stores) + fourth(both(t.sustained_s)));
+  const Lanes exchanged = s.tile_m * s.tile_n * 4 * (1 - per_split);
+  const Lanes overhead = t.overhead_s + (cluster > 1 ? both(kStartCluster) : both(0)) +
+                         kExchangePerByte * exchanged + (streams ? both(kCombine) : both(0));
+
+  Lanes bound = step.bound_by_math() ? of_bound(Bound::math) : of_bound(Bound::latency);
+  bound = (takes > 1.2 * waves) & ~streams ? of_bound(Bound::waves) : bound;
+  bound = memory >= 0.7 * rounds ? of_bound(Bound::memory) : bound;
+  bound = overhead > busy ? of_bound(Bound::overhead) : bound;
+  return {1e6 * (overhead + busy), bound};
+}
 
 }  // namespace
 
-Estimate hopper_cost(const HopperWork& work, const CudaProfile& gpu) {
-  const Schedule schedule(work, gpu);
-  const double rounds = schedule.rounds_s();
-  const double memory = schedule.memory_s();
-  const double busy = soft_max(rounds + schedule.stores_s(), schedule.sustained_s());
-  const double overhead = schedule.overhead_s();
-  Estimate estimate;
-  estimate.us = 1e6 * (overhead + busy);
-  const double waves = schedule.waves();
-  if (overhead > busy) {
-    estimate.bound = Bound::overhead;
-  } else if (memory >= 0.7 * rounds) {
-    estimate.bound = Bound::memory;
-  } else if (!schedule.streams() && std::ceil(waves) > 1.2 * waves) {
-    estimate.bound = Bound::waves;
-  } else {
-    estimate.bound = schedule.bound_by_math() ? Bound::math : Bound::latency;
-  }
-  return estimate;
+void hopper_times(const CudaProfile& gpu, const HopperProduct& product,
+                  std::span<const HopperSetting> settings, std::span<Estimate> estimates) {
+  const Terms terms = terms_of(gpu, product);
+  two_at_a_time(settings, estimates,
+                [&](const auto& a, const auto& b) { return times_of(terms, Pair(a, b)); });
 }
 
 }  // namespace gemwright::model

@@ -5,6 +5,7 @@
 #include "model/estimate.hpp"
 
 #include <cstdint>
+#include <span>
 
 namespace gemwright::model {
 
@@ -12,22 +13,26 @@ namespace gemwright::model {
 /// element at a time.
 enum class Ingest : std::uint8_t { bulk, vectors, elements };
 
-/// Sizes are of the product as the kernel sees it (M and N exchanged where it computes the
-/// transpose); the rest is the setting's.
-struct HopperWork {
+/// The product as the kernel sees it (M and N exchanged where it computes the transpose).
+struct HopperProduct {
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
   int input_bytes = 2, output_bytes = 2;  // of an element
-  int tile_m = 128, tile_n = 128, stages = 4;
-  int cluster_m = 1, cluster_n = 1;
-  int split = 1;
-  bool stream_k = false;
-  int consumers = 2;
-  bool ping_pong = false;
   bool warps = false;  // mma.sync instead of wgmma, consumers side by side along N
   Ingest ingest_a = Ingest::bulk, ingest_b = Ingest::bulk;
 };
 
-/// About a tenth of a microsecond.
-Estimate hopper_cost(const HopperWork& work, const CudaProfile& gpu);
+/// Counts are whole numbers.
+struct HopperSetting {
+  double tile_m = 128, tile_n = 128, stages = 4;
+  double cluster_m = 1, cluster_n = 1;
+  double split = 1;
+  double consumers = 2;
+  bool stream_k = false;
+  bool ping_pong = false;
+};
+
+/// Of each setting; about twenty nanoseconds each where there are many.
+void hopper_times(const CudaProfile& gpu, const HopperProduct& product,
+                  std::span<const HopperSetting> settings, std::span<Estimate> estimates);
 
 }  // namespace gemwright::model

@@ -3,6 +3,7 @@
 #include <gemwright/device.hpp>
 
 #include <algorithm>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -19,54 +20,70 @@ CudaProfile gpu() {
   return profile;
 }
 
-TiledWork work(std::int64_t m, std::int64_t n, std::int64_t k) {
-  TiledWork result;
-  result.m = m;
-  result.n = n;
-  result.k = k;
-  result.tile_m = result.tile_n = 128;
-  result.tile_k = 64;
-  result.stages = 4;
-  result.ctas_per_sm = 2;
-  result.flops_per_s = 480e12;
-  return result;
+TiledProduct product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {.m = m, .n = n, .k = k};
+}
+
+TiledSetting setting() {
+  return {.tile_m = 128,
+          .tile_n = 128,
+          .tile_k = 64,
+          .ctas_per_sm = 2,
+          .stages = 4,
+          .flops_per_s = 480e12};
+}
+
+Estimate tiled_time(const TiledProduct& p, const TiledSetting& s) {
+  Estimate estimate;
+  tiled_times(gpu(), p, {&s, 1}, {&estimate, 1});
+  return estimate;
 }
 
 TEST(CudaCost, IsNeverBelowTheRoofline) {
   for (const std::int64_t m : {1, 16, 128, 1000, 8192}) {
-    const TiledWork w = work(m, 4096, 4096);
     const double memory = 4096.0 * 4096 * 2 / gpu().memory_bytes_per_s;
-    const double math = 2.0 * static_cast<double>(m) * 4096 * 4096 / w.flops_per_s;
-    EXPECT_GT(tiled_time(gpu(), w).us, 1e6 * std::max(memory, math)) << m;
+    const double math = 2.0 * static_cast<double>(m) * 4096 * 4096 / setting().flops_per_s;
+    EXPECT_GT(tiled_time(product(m, 4096, 4096), setting()).us, 1e6 * std::max(memory, math)) << m;
   }
 }
 
 TEST(CudaCost, SaysWhatBounds) {
-  EXPECT_EQ(tiled_time(gpu(), work(8192, 8192, 8192)).bound, Bound::math);
-  TiledWork stream = work(16384, 8, 8192);
-  stream.tile_n = 8;
-  EXPECT_EQ(tiled_time(gpu(), stream).bound, Bound::memory);
-  EXPECT_EQ(tiled_time(gpu(), work(16, 16, 64)).bound, Bound::overhead);
-  EXPECT_EQ(tiled_time(gpu(), work(1280, 1792, 16384)).bound, Bound::waves);  // 140 tiles
+  EXPECT_EQ(tiled_time(product(8192, 8192, 8192), setting()).bound, Bound::math);
+  TiledSetting narrow = setting();
+  narrow.tile_n = 8;
+  EXPECT_EQ(tiled_time(product(16384, 8, 8192), narrow).bound, Bound::memory);
+  EXPECT_EQ(tiled_time(product(16, 16, 64), setting()).bound, Bound::overhead);
+  EXPECT_EQ(tiled_time(product(1280, 1792, 16384), setting()).bound, Bound::waves);  // 140 tiles
 }
 
 TEST(CudaCost, SplittingPaysOnlyWhereTheDeviceIsNotFull) {
-  TiledWork deep = work(128, 128, 65536);
-  const double whole = tiled_time(gpu(), deep).us;
-  deep.splits = 16;
-  EXPECT_LT(tiled_time(gpu(), deep).us, whole / 4);
-  TiledWork full = work(1536, 1408, 4096);  // 132 tiles
-  const double once = tiled_time(gpu(), full).us;
-  full.splits = 2;
-  EXPECT_GT(tiled_time(gpu(), full).us, once);
+  TiledSetting split = setting();
+  split.splits = 16;
+  const TiledProduct deep = product(128, 128, 65536);
+  EXPECT_LT(tiled_time(deep, split).us, tiled_time(deep, setting()).us / 4);
+  split.splits = 2;
+  const TiledProduct full = product(1536, 1408, 4096);  // 132 tiles
+  EXPECT_GT(tiled_time(full, split).us, tiled_time(full, setting()).us);
 }
 
 TEST(CudaCost, SharedOperandsAreReadOnce) {
-  TiledWork batch = work(64, 8192, 8192);
+  TiledProduct batch = product(64, 8192, 8192);
   batch.batch = 16;
-  const double own = tiled_time(gpu(), batch).us;
+  const double own = tiled_time(batch, setting()).us;
   batch.shared_b = true;
-  EXPECT_LT(tiled_time(gpu(), batch).us, own);
+  EXPECT_LT(tiled_time(batch, setting()).us, own);
+}
+
+TEST(CudaCost, ASettingCostsTheSameWhereverItIsInTheList) {
+  std::vector<TiledSetting> settings(7, setting());
+  for (std::size_t i = 0; i < settings.size(); ++i) settings[i].splits = static_cast<double>(i + 1);
+  std::vector<Estimate> estimates(settings.size());
+  tiled_times(gpu(), product(300, 500, 4096), settings, estimates);
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const Estimate alone = tiled_time(product(300, 500, 4096), settings[i]);
+    EXPECT_EQ(estimates[i].us, alone.us) << i;
+    EXPECT_EQ(estimates[i].bound, alone.bound) << i;
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "families/cuda_hopper/setting.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -13,17 +14,6 @@ namespace gemwright {
 namespace {
 
 using namespace cuda_hopper;
-
-model::Ingest ingest(Load load) {
-  switch (load) {
-    case Load::bulk:
-      return model::Ingest::bulk;
-    case Load::shifted:
-      return model::Ingest::vectors;
-    default:
-      return model::Ingest::elements;
-  }
-}
 
 class CudaHopper final : public CudaFamily {
  public:
@@ -70,13 +60,19 @@ class CudaHopper final : public CudaFamily {
   void estimate(const Problem& problem, const Device& device,
                 std::span<const Configuration> configurations,
                 std::span<Estimate> estimates) const override {
-    for (std::size_t i = 0; i < configurations.size(); ++i) {
-      const Setting s = setting_of(configurations[i]);
-      const View view = view_of(problem, s.swap);
-      model::HopperWork work = work_of(problem, s);
-      work.ingest_a = ingest(view.load_a);
-      work.ingest_b = ingest(view.load_b);
-      estimates[i] = model::hopper_cost(work, device.profile().cuda);
+    // By runs of one orientation, which share most of what the model computes.
+    std::array<model::HopperSetting, 64> settings;
+    for (std::size_t first = 0, count = 0; first < configurations.size(); first += count) {
+      const auto rest = configurations.subspan(first);
+      const bool swap = setting_of(rest[0]).swap;
+      const std::size_t most = std::min(rest.size(), settings.size());
+      for (count = 0; count < most; ++count) {
+        const Setting s = setting_of(rest[count]);
+        if (s.swap != swap) break;
+        settings[count] = cost_setting_of(s);
+      }
+      model::hopper_times(device.profile().cuda, product_of(view_of(problem, swap), false),
+                          std::span(settings).first(count), estimates.subspan(first, count));
     }
   }
 

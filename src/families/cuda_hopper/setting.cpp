@@ -47,6 +47,17 @@ bool bulk_store(const Operand& d, std::int64_t contiguous, std::int64_t other,
          (batch <= 1 || d.batch_stride * size % 16 == 0);
 }
 
+model::Ingest ingest(Load load) {
+  switch (load) {
+    case Load::bulk:
+      return model::Ingest::bulk;
+    case Load::shifted:
+      return model::Ingest::vectors;
+    default:
+      return model::Ingest::elements;
+  }
+}
+
 }  // namespace
 
 Setting setting_of(const Configuration& configuration) {
@@ -102,23 +113,29 @@ View view_of(const Problem& problem, bool swap) {
   return view;
 }
 
-model::HopperWork work_of(const Problem& problem, const Setting& s) {
-  return {.m = s.swap ? problem.n : problem.m,
-          .n = s.swap ? problem.m : problem.n,
-          .k = problem.k,
-          .batch = problem.batch,
-          .input_bytes = size_bytes(problem.a.type),
-          .output_bytes = size_bytes(problem.d.type),
-          .tile_m = s.tile_m,
-          .tile_n = s.tile_n,
-          .stages = s.stages,
-          .cluster_m = s.cluster_m,
-          .cluster_n = s.cluster_n,
-          .split = s.split,
+model::HopperProduct product_of(const View& view, bool warps) {
+  const Problem& p = view.problem;
+  return {.m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .batch = p.batch,
+          .input_bytes = size_bytes(p.a.type),
+          .output_bytes = size_bytes(p.d.type),
+          .warps = warps,
+          .ingest_a = ingest(view.load_a),
+          .ingest_b = ingest(view.load_b)};
+}
+
+model::HopperSetting cost_setting_of(const Setting& s) {
+  return {.tile_m = static_cast<double>(s.tile_m),
+          .tile_n = static_cast<double>(s.tile_n),
+          .stages = static_cast<double>(s.stages),
+          .cluster_m = static_cast<double>(s.cluster_m),
+          .cluster_n = static_cast<double>(s.cluster_n),
+          .split = static_cast<double>(s.split),
+          .consumers = static_cast<double>(s.consumers()),
           .stream_k = s.stream_k,
-          .consumers = s.consumers(),
-          .ping_pong = s.ping_pong,
-          .warps = s.warps};
+          .ping_pong = s.ping_pong};
 }
 
 int threads(const Setting& setting, const View& view) {

@@ -69,8 +69,9 @@ View view_of(const Problem& problem, bool swap);
 
 int threads(const Setting& setting, const View& view);
 
-/// What the model is asked about, with bulk copies for both inputs.
-model::HopperWork work_of(const Problem& problem, const Setting& setting);
+/// What the model is asked about: settings with `warps`, or those without.
+model::HopperProduct product_of(const View& view, bool warps);
+model::HopperSetting cost_setting_of(const Setting& setting);
 
 /// Chunks of D that a consumer keeps in shared memory: one fills while the other is copied out.
 inline constexpr int kBuffers = 2;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include <fmt/format.h>
 
@@ -59,7 +60,13 @@ constexpr std::array kTiles = {
     TileShape{128, 192, 2, 4, 1}, TileShape{128, 256, 2, 4, 1}, TileShape{192, 128, 4, 2, 1},
     TileShape{256, 128, 4, 2, 1},
 };
+static_assert(std::all_of(kTiles.begin(), kTiles.end(), [](const TileShape& t) {
+  return std::has_single_bit(static_cast<unsigned>(t.warps_m)) &&
+         std::has_single_bit(static_cast<unsigned>(t.warps_n)) &&
+         std::has_single_bit(static_cast<unsigned>(t.warps_k));
+}));
 constexpr std::array kSplitCounts = {1, 2, 3, 4, 6, 8, 12, 16};
+constexpr std::size_t kAtOnce = 64;  // settings that the model is asked about
 
 bool is_mma_type(DataType type) {
   return type == DataType::f16 || type == DataType::bf16;
@@ -67,6 +74,18 @@ bool is_mma_type(DataType type) {
 
 bool is_bulk(const Configuration& configuration) {
   return configuration.values[kCluster] != 0;
+}
+
+bool is_swapped(const Configuration& configuration) {
+  return configuration.values[kSwap] != 0;
+}
+
+// Not fed by bulk copies, and alike but for their splits.
+bool is_same_kernel(const Configuration& a, const Configuration& b) {
+  for (const Parameter parameter : {kStages, kTileK, kTileN, kTileM, kWarpsK, kWarpsM, kWarpsN}) {
+    if (a.values[parameter] != b.values[parameter]) return false;
+  }
+  return true;
 }
 
 Configuration bulk_configuration(const cuda_hopper::Setting& s, DataType type) {
@@ -87,21 +106,41 @@ cuda_hopper::Setting bulk_setting(const Configuration& configuration) {
           .warps = true};
 }
 
+// What each of `count` has of it: a power of two, for estimates are made by the hundred.
+int share(int all, int count) {
+  return all >> std::countr_zero(static_cast<unsigned>(count));
+}
+
+// The problem as a kernel sees it: transposed where it computes D^T.
+struct Seen {
+  Seen(const Problem& given, bool swap)
+      : swapped(swap),
+        problem(swap ? transposed(given) : given),
+        a(cuda_layout::input_a(problem)),
+        b(cuda_layout::input_b(problem)),
+        copy_a(a.copy_bytes()),
+        copy_b(b.copy_bytes()) {}
+
+  int element() const { return size_bytes(problem.a.type); }
+
+  bool swapped;
+  Problem problem;
+  Input a, b;
+  int copy_a, copy_b;  // as of Input::copy_bytes
+};
+
 // A configuration with names, and the problem as its kernel sees it.
 struct View {
-  View(const Problem& given, const Configuration& configuration)
-      : values(configuration.values),
-        problem(values[kSwap] != 0 ? transposed(given) : given),
-        a(cuda_layout::input_a(problem)),
-        b(cuda_layout::input_b(problem)) {}
+  View(const Seen& as_seen, const Configuration& configuration)
+      : seen(as_seen), values(configuration.values) {}
 
-  int threads() const { return 32 * values[kWarpsM] * values[kWarpsN] * values[kWarpsK]; }
-  int element() const { return size_bytes(problem.a.type); }
+  int warps() const { return values[kWarpsM] * values[kWarpsN] * values[kWarpsK]; }
+  int threads() const { return 32 * warps(); }
   int accumulators() const { return warp_m() * warp_n() / 32; }
-  int warp_m() const { return values[kTileM] / values[kWarpsM]; }
-  int warp_n() const { return values[kTileN] / values[kWarpsN]; }
+  int warp_m() const { return share(values[kTileM], values[kWarpsM]); }
+  int warp_n() const { return share(values[kTileN], values[kWarpsN]); }
   int shared_bytes() const {
-    return values[kStages] * (values[kTileM] + values[kTileN]) * values[kTileK] * element();
+    return values[kStages] * (values[kTileM] + values[kTileN]) * values[kTileK] * seen.element();
   }
   /// What the compiler needs, as compile tests show: accumulators, two fragments of each operand,
   /// addresses; loads through registers (elements before and after they are packed), and tf32,
@@ -109,23 +148,23 @@ struct View {
   int registers() const {
     const int fragments = 2 * (warp_m() + warp_n()) / 4;
     const int through =
-        (a.copy_bytes() == 0 ? values[kTileM] : 0) + (b.copy_bytes() == 0 ? values[kTileN] : 0);
+        (seen.copy_a == 0 ? values[kTileM] : 0) + (seen.copy_b == 0 ? values[kTileN] : 0);
+    const int element = seen.element();
     const int fetched =
-        through == 0 ? 0 : 16 + 2 * through * values[kTileK] * element() / threads() / 4;
-    const int rounding = element() == 4 ? (values[kTileK] >= 32 ? 40 : 16) : 0;
+        through == 0 ? 0 : 16 + share(2 * through * values[kTileK] * element / 128, warps());
+    const int rounding = element == 4 ? (values[kTileK] >= 32 ? 40 : 16) : 0;
     // Beyond 16 copies a thread, addresses that are kept from one k-tile to the next; beyond 8 that
     // begin together (see MmaMainloop::kParts), those of an M-major A are too many.
     const int copies =
-        (values[kTileM] + values[kTileN]) * values[kTileK] * element() / 16 / threads();
-    const int steps = values[kTileK] * element() / 32 / values[kWarpsK];
-    const bool crowded = copies > (steps > 2 ? 16 : 8) && a.major() == Major::along_rows;
+        share((values[kTileM] + values[kTileN]) * values[kTileK] * element / 512, warps());
+    const int steps = share(values[kTileK] * element / 32, values[kWarpsK]);
+    const bool crowded = copies > (steps > 2 ? 16 : 8) && seen.a.major() == Major::along_rows;
     return accumulators() + fragments + 46 + fetched + rounding + 5 * std::max(0, copies - 16) +
            (crowded ? 20 : 0);
   }
 
-  std::array<std::int32_t, kMaxParameters> values;
-  Problem problem;
-  Input a, b;
+  const Seen& seen;
+  const std::array<std::int32_t, kMaxParameters>& values;
 };
 
 TileLaunch tile_launch(const View& view) {
@@ -151,26 +190,26 @@ bool loads(const Input& x, int tile_rows, int tile_k, int threads) {
 bool compiles_quickly(const View& view) {
   const auto& v = view.values;
   const int rows =
-      (view.a.copy_bytes() == 0 ? v[kTileM] : 0) + (view.b.copy_bytes() == 0 ? v[kTileN] : 0);
+      (view.seen.copy_a == 0 ? v[kTileM] : 0) + (view.seen.copy_b == 0 ? v[kTileN] : 0);
   if (rows == 0) return true;
   return v[kTileM] * v[kTileN] <= 128 * 128 &&
-         rows * v[kTileK] * view.element() <= 8 * 16 * view.threads();
+         rows * v[kTileK] * view.seen.element() <= 8 * 16 * view.threads();
 }
 
 bool builds(const View& view, const CudaProfile& gpu) {
   return static_cast<std::size_t>(view.shared_bytes()) <= gpu.shared_per_block &&
          view.registers() <= 255 && compiles_quickly(view) &&
-         loads(view.a, view.values[kTileM], view.values[kTileK], view.threads()) &&
-         loads(view.b, view.values[kTileN], view.values[kTileK], view.threads());
+         loads(view.seen.a, view.values[kTileM], view.values[kTileK], view.threads()) &&
+         loads(view.seen.b, view.values[kTileN], view.values[kTileK], view.threads());
 }
 
 int ctas_per_sm(const View& view, const CudaProfile& gpu) {
   constexpr int kReserved = 1024;  // shared memory that the driver takes of each CTA
   const int by_shared = static_cast<int>(gpu.shared_per_sm) / (view.shared_bytes() + kReserved);
   const int registers = (view.registers() + 7) / 8 * 8;
-  const int by_registers = 65536 / (registers * view.threads());
+  const int by_registers = share(65536 / 32, view.warps()) / registers;
   const int threads = gpu.sm == 80 || gpu.sm == 90 ? 2048 : 1536;
-  return std::max(1, std::min({by_shared, by_registers, threads / view.threads(), 16}));
+  return std::max(1, std::min({by_shared, by_registers, share(threads / 32, view.warps()), 16}));
 }
 
 // Tiles that are mostly padding lose to smaller ones without being tried.
@@ -230,11 +269,12 @@ class CudaMma final : public CudaFamily {
     for (const bool swap : {false, true}) {
       // The transpose stores columns of D: worth it only where it saves most of a tile.
       if (swap && problem.m > 64) continue;
+      const Seen seen(problem, swap);
       for (const TileShape& tile : kTiles) {
-        const std::int64_t m = swap ? problem.n : problem.m;
-        const std::int64_t n = swap ? problem.m : problem.n;
-        if (!fits(m, tile.m, 16) || !fits(n, tile.n, swap ? 8 : 64)) continue;
-        add_depths(found, problem, device, tile, swap);
+        if (!fits(seen.problem.m, tile.m, 16) || !fits(seen.problem.n, tile.n, swap ? 8 : 64)) {
+          continue;
+        }
+        add_depths(found, problem, seen, device.profile().cuda, tile);
       }
     }
     for (const auto& setting : cuda_mma::bulk_settings(problem, device)) {
@@ -246,14 +286,23 @@ class CudaMma final : public CudaFamily {
   void estimate(const Problem& problem, const Device& device,
                 std::span<const Configuration> configurations,
                 std::span<Estimate> estimates) const override {
-    for (std::size_t i = 0; i < configurations.size(); ++i) {
-      if (is_bulk(configurations[i])) {
-        estimates[i] = model::hopper_cost(
-            cuda_hopper::work_of(problem, bulk_setting(configurations[i])), device.profile().cuda);
-        continue;
+    // By runs of one kind, which share most of what the model computes.
+    for (std::size_t first = 0; first < configurations.size();) {
+      const Configuration& head = configurations[first];
+      const auto other = [&](const Configuration& x) {
+        return is_bulk(x) != is_bulk(head) || is_swapped(x) != is_swapped(head);
+      };
+      const auto next =
+          configurations.subspan(first, std::min(kAtOnce, configurations.size() - first));
+      const auto end = std::find_if(next.begin(), next.end(), other);
+      const auto run = next.first(static_cast<std::size_t>(end - next.begin()));
+      const auto found = estimates.subspan(first, run.size());
+      if (is_bulk(head)) {
+        estimate_bulk(problem, device.profile().cuda, run, found);
+      } else {
+        estimate_tiled(Seen(problem, is_swapped(head)), device.profile().cuda, run, found);
       }
-      estimates[i] =
-          model::tiled_time(device.profile().cuda, work(View(problem, configurations[i]), device));
+      first += run.size();
     }
   }
 
@@ -262,7 +311,8 @@ class CudaMma final : public CudaFamily {
     if (is_bulk(configuration)) {
       return cuda_hopper::kernel_source(problem, bulk_setting(configuration));
     }
-    const View view(problem, configuration);
+    const Seen seen(problem, is_swapped(configuration));
+    const View view(seen, configuration);
     const auto& v = view.values;
     compile::Source source;
     source.file = "gemm_mma.cu";
@@ -273,10 +323,10 @@ class CudaMma final : public CudaFamily {
             "constexpr int kType = {}, kMajorA = {}, kMajorB = {}, kCopyA = {}, kCopyB = {};\n"
             "constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kWarpsM = {}, kWarpsN = {};\n"
             "constexpr int kWarpsK = {}, kStages = {};\n",
-            static_cast<int>(view.problem.a.type), static_cast<int>(view.a.major()),
-            static_cast<int>(view.b.major()), view.a.copy_bytes(), view.b.copy_bytes(), v[kTileM],
-            v[kTileN], v[kTileK], v[kWarpsM], v[kWarpsN], v[kWarpsK], v[kStages]) +
-        cuda_layout::epilogue_preamble(view.problem, cuda_layout::output_width(view.problem));
+            static_cast<int>(seen.problem.a.type), static_cast<int>(seen.a.major()),
+            static_cast<int>(seen.b.major()), seen.copy_a, seen.copy_b, v[kTileM], v[kTileN],
+            v[kTileK], v[kWarpsM], v[kWarpsN], v[kWarpsK], v[kStages]) +
+        cuda_layout::epilogue_preamble(seen.problem, cuda_layout::output_width(seen.problem));
     return source;
   }
 
@@ -286,17 +336,18 @@ class CudaMma final : public CudaFamily {
       return cuda_hopper::build_kernel(*this, problem, device, configuration,
                                        bulk_setting(configuration));
     }
+    const Seen seen(problem, is_swapped(configuration));
     return make_gemm_kernel(*this, problem, device, configuration,
-                            tile_launch(View(problem, configuration)));
+                            tile_launch(View(seen, configuration)));
   }
 
  private:
   // A tile with every depth, number of stages and split that makes sense.
   static void add_depths(std::vector<Configuration>& found, const Problem& problem,
-                         const Device& device, const TileShape& tile, bool swap) {
+                         const Seen& seen, const CudaProfile& gpu, const TileShape& tile) {
     const bool small = tile.m * tile.n <= 64 * 32;
     const bool thin = tile.m * tile.n < 64 * 32;
-    const int element = size_bytes(problem.a.type);
+    const int element = seen.element();
     for (const int line : {64, 128, 256, 512, 1024}) {  // bytes of K in a tile
       // A k-tile's products should outlast a barrier, and three or four stages fit the smallest
       // device.
@@ -306,24 +357,25 @@ class CudaMma final : public CudaFamily {
         // Deep rings are for the tiles that stream weights.
         if (stages == 8 && !small) continue;
         Configuration configuration;
-        configuration.values = {
-            tile.m, tile.n, line / element, tile.warps_m, tile.warps_n, tile.warps_k, stages, 1,
-            swap,   0};
-        if (!builds(View(problem, configuration), device.profile().cuda)) continue;
-        add_splits(found, problem, device, configuration);
+        configuration.values = {tile.m,         tile.n,
+                                line / element, tile.warps_m,
+                                tile.warps_n,   tile.warps_k,
+                                stages,         1,
+                                seen.swapped,   0};
+        if (builds(View(seen, configuration), gpu)) {
+          add_splits(found, problem, seen, gpu, configuration);
+        }
       }
     }
   }
 
   static void add_splits(std::vector<Configuration>& found, const Problem& problem,
-                         const Device& device, Configuration configuration) {
-    const View view(problem, configuration);
-    const CudaProfile& gpu = device.profile().cuda;
-    const std::int64_t slots =
-        static_cast<std::int64_t>(gpu.multiprocessors) * ctas_per_sm(view, gpu);
+                         const Seen& seen, const CudaProfile& gpu, Configuration configuration) {
+    const View view(seen, configuration);
+    const std::int64_t slots = std::int64_t{gpu.multiprocessors} * ctas_per_sm(view, gpu);
     for (const int splits : kSplitCounts) {
       configuration.values[kSplits] = splits;
-      const TileLaunch launch = tile_launch(View(problem, configuration));
+      const TileLaunch launch = tile_launch(view);
       const std::int64_t grid = grid_size(problem, launch);
       if (grid == 0) continue;
       const std::int64_t steps = tiles_of(problem.k, view.values[kTileK]);
@@ -336,29 +388,52 @@ class CudaMma final : public CudaFamily {
     }
   }
 
-  static model::TiledWork work(const View& view, const Device& device) {
-    const CudaProfile& gpu = device.profile().cuda;
-    const Problem& p = view.problem;
-    const bool f32 = p.a.type == DataType::f32;
-    // What the fit of model/cuda_cost.cpp gives on sm_90, where mma.sync alone reaches 0.64 of
-    // wgmma (638 TFLOP/s on an H200). Older tensor cores have no faster instruction.
-    double peak = (f32 ? gpu.tf32_flops : gpu.f16_flops) * (gpu.sm == 90 ? 0.53 : 0.9);
-    // Elements one by one, through registers: 130 to 160 TFLOP/s on an H200.
-    if (view.a.copy_bytes() == 0 || view.b.copy_bytes() == 0) peak *= 0.27;
-    model::TiledWork work;
-    work.m = p.m, work.n = p.n, work.k = p.k, work.batch = p.batch;
-    work.shared_a = p.a.batch_stride == 0;
-    work.shared_b = p.b.batch_stride == 0;
-    work.bytes_a = work.bytes_b = view.element();
-    work.bytes_out = size_bytes(p.d.type) + (p.c ? size_bytes(p.c->type) : 0);
-    work.tile_m = view.values[kTileM];
-    work.tile_n = view.values[kTileN];
-    work.tile_k = view.values[kTileK];
-    work.splits = view.values[kSplits];
-    work.stages = view.values[kStages];
-    work.ctas_per_sm = ctas_per_sm(view, gpu);
-    work.flops_per_s = peak;
-    return work;
+  static void estimate_bulk(const Problem& problem, const CudaProfile& gpu,
+                            std::span<const Configuration> run, std::span<Estimate> estimates) {
+    std::array<model::HopperSetting, kAtOnce> settings;
+    const auto setting = [](const Configuration& x) {
+      return cuda_hopper::cost_setting_of(bulk_setting(x));
+    };
+    std::transform(run.begin(), run.end(), settings.begin(), setting);
+    const auto view = cuda_hopper::view_of(problem, is_swapped(run[0]));
+    model::hopper_times(gpu, cuda_hopper::product_of(view, true),
+                        std::span(settings).first(run.size()), estimates);
+  }
+
+  static void estimate_tiled(const Seen& seen, const CudaProfile& gpu,
+                             std::span<const Configuration> run, std::span<Estimate> estimates) {
+    std::array<model::TiledSetting, kAtOnce> settings;
+    const double flops_per_s = peak(seen, gpu);
+    double ctas = 0;
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      const auto& v = run[i].values;
+      // Neighbours are most often of one kernel, with other splits.
+      if (i == 0 || !is_same_kernel(run[i], run[i - 1]))
+        ctas = ctas_per_sm(View(seen, run[i]), gpu);
+      settings[i] = {.tile_m = static_cast<double>(v[kTileM]),
+                     .tile_n = static_cast<double>(v[kTileN]),
+                     .tile_k = static_cast<double>(v[kTileK]),
+                     .splits = static_cast<double>(v[kSplits]),
+                     .ctas_per_sm = ctas,
+                     .stages = static_cast<double>(v[kStages]),
+                     .flops_per_s = flops_per_s};
+    }
+    const Problem& p = seen.problem;
+    model::TiledProduct product{.m = p.m, .n = p.n, .k = p.k, .batch = p.batch};
+    product.shared_a = p.a.batch_stride == 0;
+    product.shared_b = p.b.batch_stride == 0;
+    product.bytes_a = product.bytes_b = seen.element();
+    product.bytes_out = size_bytes(p.d.type) + (p.c ? size_bytes(p.c->type) : 0);
+    model::tiled_times(gpu, product, std::span(settings).first(run.size()), estimates);
+  }
+
+  // What the fit of model/cuda_cost.cpp gives on sm_90, where mma.sync alone reaches 0.64 of wgmma
+  // (638 TFLOP/s on an H200). Older tensor cores have no faster instruction. Elements one by one,
+  // through registers: 130 to 160 TFLOP/s on an H200.
+  static double peak(const Seen& seen, const CudaProfile& gpu) {
+    const bool f32 = seen.problem.a.type == DataType::f32;
+    const double all = (f32 ? gpu.tf32_flops : gpu.f16_flops) * (gpu.sm == 90 ? 0.53 : 0.9);
+    return seen.copy_a == 0 || seen.copy_b == 0 ? 0.27 * all : all;
   }
 };
 

@@ -147,13 +147,25 @@ class CudaSimt final : public CudaFamily {
   void estimate(const Problem& problem, const Device& device,
                 std::span<const Configuration> configurations,
                 std::span<Estimate> estimates) const override {
-    const int output = cuda_layout::output_width(problem);
+    constexpr std::size_t kAtOnce = 64;
+    std::array<model::TiledSetting, kAtOnce> settings;
+    const CudaProfile& gpu = device.profile().cuda;
+    const model::TiledProduct product = product_of(problem);
+    const double narrow = narrowness(problem);
+    const int vector = stream_vector(problem);
+    for (std::size_t first = 0; first < configurations.size(); first += kAtOnce) {
+      const std::size_t count = std::min(kAtOnce, configurations.size() - first);
+      for (std::size_t i = 0; i < count; ++i) {
+        const Configuration& configuration = configurations[first + i];
+        settings[i] = streams(configuration) ? stream_setting(configuration, gpu, vector)
+                                             : tile_setting(configuration, gpu, narrow);
+      }
+      model::tiled_times(gpu, product, std::span(settings).first(count),
+                         estimates.subspan(first, count));
+    }
+    const bool columns_apart = cuda_layout::output_width(problem) == 1;
     for (std::size_t i = 0; i < configurations.size(); ++i) {
-      const model::TiledWork work = streams(configurations[i])
-                                        ? stream_work(problem, device, configurations[i])
-                                        : tile_work(problem, device, configurations[i]);
-      estimates[i] = model::tiled_time(device.profile().cuda, work);
-      if (output == 1) estimates[i].us *= 1.02;
+      if (columns_apart) estimates[i].us *= 1.02;
       // Whole rows of B by plain loads, once: faster than the tiles that the model was fitted to,
       // at all of 8 shapes from 8 to 117 MB.
       const auto& v = configurations[i].values;
@@ -200,58 +212,56 @@ class CudaSimt final : public CudaFamily {
     }
   }
 
-  static model::TiledWork common_work(const Problem& p) {
-    model::TiledWork work;
-    work.m = p.m, work.n = p.n, work.k = p.k, work.batch = p.batch;
-    work.shared_a = p.a.batch_stride == 0;
-    work.shared_b = p.b.batch_stride == 0;
-    work.bytes_a = size_bytes(p.a.type);
-    work.bytes_b = size_bytes(p.b.type);
-    work.bytes_out = size_bytes(p.d.type) + (p.c ? size_bytes(p.c->type) : 0);
-    return work;
+  static model::TiledProduct product_of(const Problem& p) {
+    model::TiledProduct product{.m = p.m, .n = p.n, .k = p.k, .batch = p.batch};
+    product.shared_a = p.a.batch_stride == 0;
+    product.shared_b = p.b.batch_stride == 0;
+    product.bytes_a = size_bytes(p.a.type);
+    product.bytes_b = size_bytes(p.b.type);
+    product.bytes_out = size_bytes(p.d.type) + (p.c ? size_bytes(p.c->type) : 0);
+    return product;
   }
 
-  static model::TiledWork tile_work(const Problem& p, const Device& device,
-                                    const Configuration& configuration) {
+  // Loads that find their vector too narrow cost as many instructions as elements.
+  static double narrowness(const Problem& p) {
+    return 1.0 / cuda_layout::input_a(p).vector(16) + 1.0 / cuda_layout::input_b(p).vector(16);
+  }
+
+  static model::TiledSetting tile_setting(const Configuration& configuration,
+                                          const CudaProfile& gpu, double narrow) {
     const auto& v = configuration.values;
-    model::TiledWork work = common_work(p);
-    work.tile_m = v[kTileM];
-    work.tile_n = v[kTileN];
-    work.tile_k = v[kTileK];
-    work.splits = v[kSplits];
-    work.stages = 2;
     const int registers = v[kThreadM] * v[kThreadN] + 90;
-    work.ctas_per_sm = std::clamp(65536 / (registers * v[kThreads]), 1, 16);
     // Of four issue slots the loads of a fragment take some: 8x8 outputs need 4 for 64 products.
     const double products = v[kThreadM] * v[kThreadN];
     const double loads = (v[kThreadM] + v[kThreadN]) / 4.0;
-    work.flops_per_s = 0.75 * device.profile().cuda.f32_flops * products / (products + 2 * loads);
-    // Loads that find their vector too narrow cost as many instructions as elements.
-    const double narrow =
-        1.0 / cuda_layout::input_a(p).vector(16) + 1.0 / cuda_layout::input_b(p).vector(16);
-    work.flops_per_s /= 1 + 0.25 * narrow;
-    return work;
+    const double issued = products / (products + 2 * loads);
+    return {
+        .tile_m = static_cast<double>(v[kTileM]),
+        .tile_n = static_cast<double>(v[kTileN]),
+        .tile_k = static_cast<double>(v[kTileK]),
+        .splits = static_cast<double>(v[kSplits]),
+        .ctas_per_sm = static_cast<double>(std::clamp(65536 / (registers * v[kThreads]), 1, 16)),
+        .stages = 2,
+        .flops_per_s = 0.75 * gpu.f32_flops * issued / (1 + 0.25 * narrow)};
   }
 
-  static model::TiledWork stream_work(const Problem& p, const Device& device,
-                                      const Configuration& configuration) {
+  static model::TiledSetting stream_setting(const Configuration& configuration,
+                                            const CudaProfile& gpu, int vector) {
     const auto& v = configuration.values;
-    model::TiledWork work = common_work(p);
-    const int vector = stream_vector(p);
-    work.tile_m = v[kTileM];
-    work.tile_n = v[kTileN];
-    work.tile_k = v[kThreads] * vector;
-    work.stages = 3;  // two rounds of loads are in flight
     const int registers = 24 + 8 * v[kTileN] + 13 * (v[kTileM] - 1);  // as compiled
-    work.ctas_per_sm = std::clamp(65536 / (registers * v[kThreads]), 1, 2048 / v[kThreads]);
+    const int ctas = std::clamp(65536 / (registers * v[kThreads]), 1, 2048 / v[kThreads]);
     // Beside the products, every element of a row and of a column is converted, every vector
     // loaded.
     const double products = static_cast<double>(v[kTileM]) * v[kTileN] * vector;
     const double others = static_cast<double>(v[kTileM] + v[kTileN]) * (vector + 1);
-    work.flops_per_s = 0.45 * device.profile().cuda.f32_flops * products / (products + others);
-    work.step_overhead_s = 0;
-    work.multicast_a = 4;  // mostly from L1
-    return work;
+    return {.tile_m = static_cast<double>(v[kTileM]),
+            .tile_n = static_cast<double>(v[kTileN]),
+            .tile_k = static_cast<double>(v[kThreads] * vector),
+            .ctas_per_sm = static_cast<double>(ctas),
+            .stages = 3,    // two rounds of loads are in flight
+            .shared_a = 4,  // mostly from L1
+            .flops_per_s = 0.45 * gpu.f32_flops * products / (products + others),
+            .step_overhead_s = 0};
   }
 };
 

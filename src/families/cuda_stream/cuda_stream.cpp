@@ -8,6 +8,8 @@
 #include "families/cuda_stream/setting.hpp"
 #include "model/cuda_stream_cost.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
 namespace gemwright {
@@ -59,10 +61,11 @@ class CudaStream final : public CudaFamily {
   void estimate(const Problem& problem, const Device& device,
                 std::span<const Configuration> configurations,
                 std::span<Estimate> estimates) const override {
+    const std::array views = {view_of(problem, false), view_of(problem, true)};
     for (std::size_t i = 0; i < configurations.size(); ++i) {
       const Setting s = setting_of(configurations[i]);
-      estimates[i] =
-          model::stream_time(device.profile().cuda, work_of(s, view_of(problem, s.swap), device));
+      const model::StreamWork work = work_of(s, views[s.swap ? 1 : 0], device);
+      estimates[i] = model::stream_time(device.profile().cuda, work);
     }
   }
 
