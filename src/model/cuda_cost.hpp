@@ -29,7 +29,7 @@ struct TiledSetting {
   double step_overhead_s = 25e-9;  // barriers of one k-tile, that other CTAs of the SM may hide
 };
 
-/// Of each setting; about ten nanoseconds each where there are many.
+/// Of each setting; tens of nanoseconds each.
 void tiled_times(const CudaProfile& gpu, const TiledProduct& product,
                  std::span<const TiledSetting> settings, std::span<Estimate> estimates);
 

@@ -31,7 +31,7 @@ struct HopperSetting {
   bool ping_pong = false;
 };
 
-/// Of each setting; about twenty nanoseconds each where there are many.
+/// Of each setting; tens of nanoseconds each.
 void hopper_times(const CudaProfile& gpu, const HopperProduct& product,
                   std::span<const HopperSetting> settings, std::span<Estimate> estimates);
 
