@@ -205,8 +205,8 @@ void measure_lowbit_cpu(const LowBitCpuArguments& arguments, const Device& devic
   std::size_t left = arguments.shapes.size();
   for (const Shape& shape : arguments.shapes) {
     const double remaining = arguments.seconds - (seconds_now() - start);
-    // Packing the weights and what a race takes beyond its budget.
-    bench.shape(shape, std::max(0.1, 0.6 * remaining / static_cast<double>(left--)));
+    // The rest is for packing the weights and for what a race takes beyond its budget.
+    bench.shape(shape, std::max(0.1, 0.85 * remaining / static_cast<double>(left--)));
   }
 }
 
