@@ -1,10 +1,9 @@
-// Kernels of every CUDA family compile for every architecture, without spills or warnings. Needs
-// NVRTC, but no GPU.
-#include "compile/nvrtc.hpp"
+// What every CUDA family lists for every architecture.
 #include "device/profile.hpp"
-#include "support/build_ahead.hpp"
+#include "families/cuda_family.hpp"
 #include "support/weight_formats.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <vector>
@@ -64,48 +63,6 @@ std::vector<Problem> problems() {
   }
   return result;
 }
-
-// Distinct sources, the list thinned to `most`.
-std::vector<compile::Source> sources_of(const CudaFamily& family, const Device& device,
-                                        std::size_t most) {
-  std::vector<compile::Source> all;
-  std::set<std::string> seen;
-  for (const Problem& problem : problems()) {
-    if (family.refuse(problem, device)) continue;
-    for (const Configuration& configuration : family.configurations(problem, device)) {
-      compile::Source source = family.source(problem, device, configuration);
-      if (seen.insert(source.file + source.preamble).second) all.push_back(std::move(source));
-    }
-  }
-  std::vector<compile::Source> some;
-  const std::size_t step = std::max<std::size_t>(1, all.size() / most);
-  for (std::size_t i = step / 2; i < all.size(); i += step) some.push_back(all[i]);
-  return some;
-}
-
-class CudaCompile : public testing::TestWithParam<Subject> {};
-
-TEST_P(CudaCompile, NoSpillsNoWarnings) {
-  std::string why;
-  if (compile::nvrtc_version(&why).empty()) GTEST_SKIP() << why;
-  const auto& [family, slug] = GetParam();
-  constexpr std::size_t kMost = 20;
-  const auto sources = sources_of(*family, Device::parse(slug), kMost);
-  if (sources.empty()) {
-    const auto reason = family->refuse(problems().back(), Device::parse(slug));
-    GTEST_SKIP() << family->name() << " takes no such problem on " << slug << ": "
-                 << reason.value_or("it has no configuration there");
-  }
-  build_ahead(sources);
-  for (const auto& source : sources) {
-    const auto compiled = compile::compile(source);
-    EXPECT_EQ(compiled.report.spill_bytes, 0) << source.file << "\n" << source.preamble;
-    EXPECT_EQ(compiled.report.log, "") << source.file << "\n" << source.preamble;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Families, CudaCompile, testing::ValuesIn(subjects()),
-                         [](const auto& subject) { return name_of(subject.param); });
 
 class CudaConfigurations : public testing::TestWithParam<Subject> {};
 
