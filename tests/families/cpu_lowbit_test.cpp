@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -123,6 +124,33 @@ TEST(LowBit, ARowDoesNotDependOnTheOthers) {
       }
     }
     EXPECT_FALSE(results.empty());
+  }
+}
+
+TEST(LowBit, InfiniteScalesMeetNoPadding) {
+  const Device device = Device::cpu();
+  for (const std::int64_t k : {1, 2, 9, 64, 65, 100}) {
+    const Problem problem =
+        canonical(Problem::linear(1, 3, k, DataType::f32, parse_weight_format("int4:g16:f32")))
+            .problem;
+    CodedWeight weight = tune::test_weight(problem);
+    std::fill(weight.codes.begin(), weight.codes.end(), std::uint8_t{9});  // one
+    std::fill(weight.scales.begin(), weight.scales.end(), 0x7F800000U);    // infinity
+    const auto memory = test::host_memory();
+    void* packed = memory->allocate(packed_weights_bytes(problem));
+    pack_weights(weight, packed);
+    const std::vector<float> a(static_cast<std::size_t>(k), 1.0F);
+    for (const auto& setup : every_way(1)) {
+      const auto& features = device.profile().cpu.features;
+      if (kernels(setup.isa, setup.path, problem, features) == nullptr) continue;
+      const auto kernel = family().build(problem, device, encode(setup));
+      std::vector<std::byte> workspace(kernel->workspace_bytes(problem));
+      std::vector<float> d(3);
+      kernel->run(problem, {.a = a.data(), .b = packed, .d = d.data()}, workspace.data(), {});
+      for (const float value : d) {
+        EXPECT_EQ(value, std::numeric_limits<float>::infinity()) << setup_name(setup) << " " << k;
+      }
+    }
   }
 }
 

@@ -89,12 +89,24 @@ class TileScales {
   alignas(64) std::array<float, 2 * 32 * kEach> values_;
 };
 
+// Lanes of a tile with columns below K. The others have sums of zeros, which an infinite scale
+// would make NaN.
+inline __mmask16 live_lanes(std::int64_t k, std::int64_t tile) {
+  const std::int64_t columns = k - tile * kTile;
+  if (columns >= kTile) return 0xFFFF;
+  unsigned live = 0;
+  for (int lane = 0; lane < 16; ++lane) {
+    if (16 * (lane % 4) + 2 * (lane / 4) < columns) live |= 1U << lane;
+  }
+  return static_cast<__mmask16>(live);
+}
+
 // One tile: `rows` rows of A past the 64 of W, whose sums are [pair][row of A][n, n + 8][16 lanes].
 // Codes are read from end to end, which keeps a core's prefetcher going; sums pass through L1,
 // which costs loads and stores where the ports of the arithmetic are what is short.
 template <typename Isa, int kRows, bool kFine>
 void add_tile(const Isa& isa, const std::byte* codes, const std::byte* a, std::int64_t row_bytes,
-              const TileScales<kFine>& scales, float* sums) {
+              const TileScales<kFine>& scales, __mmask16 live, float* sums) {
   // As many rows of A as fit into registers are loaded once.
   constexpr bool kKept = kRows <= 4;
   typename Isa::Columns kept[kRows];
@@ -113,9 +125,10 @@ void add_tile(const Isa& isa, const std::byte* codes, const std::byte* a, std::i
       float* sum = sums + row * 32;
       const __m512 low_sum = _mm512_load_ps(sum);
       const __m512 high_sum = _mm512_load_ps(sum + 16);
-      _mm512_store_ps(sum, _mm512_fmadd_ps(Isa::dot(low, columns), scales.of(pair, 0), low_sum));
-      _mm512_store_ps(sum + 16,
-                      _mm512_fmadd_ps(Isa::dot(high, columns), scales.of(pair, 1), high_sum));
+      _mm512_store_ps(
+          sum, _mm512_mask3_fmadd_ps(Isa::dot(low, columns), scales.of(pair, 0), low_sum, live));
+      _mm512_store_ps(sum + 16, _mm512_mask3_fmadd_ps(Isa::dot(high, columns), scales.of(pair, 1),
+                                                      high_sum, live));
     }
   }
 }
@@ -131,7 +144,7 @@ void run(const Task& task, const Isa& isa) {
     scales.load(tile);
     add_tile<Isa, kRows, kFine>(isa, codes + tile * weight.layout.tile_bytes,
                                 task.a + tile * Isa::kTileBytes, task.row_bytes, scales,
-                                sums.data());
+                                live_lanes(weight.k, tile), sums.data());
   }
   for (int pair = 0; pair < 32; ++pair) {
     for (int row = 0; row < kRows; ++row) {
