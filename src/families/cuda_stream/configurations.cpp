@@ -75,8 +75,7 @@ constexpr std::array kDirect8 = {DirectShape{16, 8, 4, 2},  DirectShape{16, 16, 
                                  DirectShape{32, 8, 2, 3}};
 constexpr std::array kDirect16 = {DirectShape{16, 8, 4, 2}, DirectShape{16, 16, 4, 1},
                                   DirectShape{16, 16, 2, 1}, DirectShape{32, 8, 2, 2}};
-constexpr std::array kDirect32 = {DirectShape{16, 8, 2, 2}, DirectShape{32, 8, 1, 2},
-                                  DirectShape{32, 8, 2, 1}};
+constexpr std::array kDirect32 = {DirectShape{16, 8, 2, 2}, DirectShape{32, 8, 2, 1}};
 constexpr std::array kAlongRows8 = {DirectShape{64, 8, 2, 2}, DirectShape{64, 8, 1, 2},
                                     DirectShape{64, 16, 1, 1}};
 constexpr std::array kAlongRows16 = {DirectShape{64, 8, 1, 2}, DirectShape{64, 8, 2, 1}};
