@@ -4,6 +4,7 @@
 #include <gemwright/errors.hpp>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -69,6 +70,18 @@ bool write_all(int file, std::string_view contents) {
   return fsync(file) == 0;
 }
 
+// A new file beside the path, open for writing, with the mode that the user's umask allows:
+// mkstemp()'s would be the user's alone. -1 with errno when there can be none.
+int make_beside(const std::filesystem::path& path, std::string& name) {
+  static std::atomic<unsigned> count{0};
+  int file = -1;
+  do {
+    name = path.string() + "." + std::to_string(getpid()) + "-" + std::to_string(count++);
+    file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (file < 0 && errno == EEXIST);  // left by a process of that number
+  return file;
+}
+
 }  // namespace
 
 std::string environment(const char* variable) {
@@ -111,8 +124,8 @@ std::optional<std::string> read(const std::filesystem::path& path) {
 
 void write_atomically(const std::filesystem::path& path, std::string_view contents) {
   make_folder(path.parent_path());
-  std::string temporary = path.string() + ".XXXXXX";
-  const int file = mkstemp(temporary.data());
+  std::string temporary;
+  const int file = make_beside(path, temporary);
   bool good = file >= 0 && write_all(file, contents);
   if (file >= 0) good = close(file) == 0 && good;
   good = good && std::rename(temporary.c_str(), path.c_str()) == 0;

@@ -24,8 +24,8 @@ void check_folder_of(const char* argument, const std::filesystem::path& path);
 std::optional<std::string> read(const std::filesystem::path& path);
 
 /// Replaces a file in one step (temporary file beside it, fsync, rename), making its folder first
-/// (mode 0700). Readers see the old contents or the new, never a part. Throws Error when the disk
-/// refuses; the old file is then untouched.
+/// (mode 0700). Who may read the file the umask says. Readers see the old contents or the new,
+/// never a part. Throws Error when the disk refuses; the old file is then untouched.
 void write_atomically(const std::filesystem::path& path, std::string_view contents);
 
 }  // namespace gemwright::files

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gemwright::files {
@@ -28,6 +29,20 @@ TEST_F(Files, MakesFoldersAndReplacesWhole) {
   EXPECT_EQ(read(path), "");
   // Nothing temporary is left behind.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path.parent_path()), {}), 1);
+}
+
+TEST_F(Files, TheUmaskSaysWhoMayRead) {
+  const auto mode_under = [&](mode_t umask_value) {
+    const mode_t saved = umask(umask_value);
+    write_atomically(folder_ / "file", "text");
+    umask(saved);
+    struct stat status {};
+    EXPECT_EQ(stat((folder_ / "file").c_str(), &status), 0);
+    return status.st_mode & 0777;
+  };
+  EXPECT_EQ(mode_under(022), 0644U);
+  EXPECT_EQ(mode_under(002), 0664U) << "of the file that it replaces nothing is left";
+  EXPECT_EQ(mode_under(077), 0600U);
 }
 
 TEST_F(Files, RefusalLeavesTheOldFile) {
