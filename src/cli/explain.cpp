@@ -6,11 +6,11 @@
 #include "device/calibrate.hpp"
 #include "families/family.hpp"
 #include "plan/plan_impl.hpp"
-#include "tune/measure.hpp"
 #include <gemwright/planner.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -61,7 +61,8 @@ const CandidateReport* second(const Explanation& explanation) {
   return found;
 }
 
-Json json_of(const lists::Entry& entry, const Explanation& explanation, const BuildReport& report) {
+Json json_of(const lists::Entry& entry, const Explanation& explanation,
+             const std::optional<tune::Ruling>& ruling, const BuildReport& report) {
   Json json = to_json(entry);
   json["source"] = name(explanation.source);
   json["chosen"] = to_json(explanation.chosen);
@@ -70,6 +71,10 @@ Json json_of(const lists::Entry& entry, const Explanation& explanation, const Bu
   json["vendor_best_us"] = explanation.vendor_best_us;
   json["margin"] = explanation.margin;
   json["noise"] = explanation.noise;
+  if (ruling) {
+    json["rule"] = name(ruling->rule);
+    json["band"] = ruling->band;
+  }
   if (!explanation.note.empty()) json["note"] = explanation.note;
   if (report.registers > 0) {
     json["built"] = {{"registers", report.registers},
@@ -88,13 +93,14 @@ Json json_of(const lists::Entry& entry, const Explanation& explanation, const Bu
   return json;
 }
 
-void print_why(std::ostream& out, const Explanation& explanation, const tune::Policy& policy) {
+void print_why(std::ostream& out, const Explanation& explanation,
+               const std::optional<tune::Ruling>& ruling) {
   const CandidateReport& chosen = explanation.chosen;
   if (chosen.family == "none") {
     out << "chosen   none: " << kEmptyResult << '\n';
     return;
   }
-  out << fmt::format("chosen   {}: {}\n", kernel_of(chosen), reason_of(explanation, policy));
+  out << fmt::format("chosen   {}: {}\n", kernel_of(chosen), reason_of(explanation, ruling));
   const bool measured = chosen.median_us > 0;
   const double us = measured ? chosen.median_us : chosen.predicted_us;
   out << fmt::format("time     {}{}, {} of the floor's speed ({}); bound by {}\n",
@@ -171,17 +177,18 @@ int run_explain(Context& context, const Options& options) {
     if (context.interrupted) return kInterrupted;
     const Plan plan = planner.plan(entry.problem, plan_options);
     const Explanation explanation = completed(plan, planner.candidates(entry.problem));
+    const auto& ruling = plan.impl().ruling();
     const auto& kernel = plan.impl().kernel;
     const BuildReport report = kernel ? kernel->report() : BuildReport{};
     if (options.output.json) {
-      json.push_back(json_of(entry, explanation, report));
+      json.push_back(json_of(entry, explanation, ruling, report));
       continue;
     }
     if (!first) context.out << '\n';
     first = false;
     context.out << fmt::format("problem  {}{} on {}\n", entry.role.empty() ? "" : entry.role + ": ",
                                key(entry.problem), device.name());
-    print_why(context.out, explanation, tune::policy_of(device.kind()));
+    print_why(context.out, explanation, ruling);
     print_built(context.out, report);
     print_candidates(context.out, explanation);
   }

@@ -1,15 +1,16 @@
 // Why a plan's kernel is the one, in a sentence.
 #pragma once
 
-#include "tune/contender.hpp"
+#include "tune/rule.hpp"
 #include <gemwright/plan.hpp>
 
+#include <optional>
 #include <string>
 
 namespace gemwright::cli {
 
-/// What follows "chosen KERNEL: ". `policy` is that of the device, by whose bands one that was not
-/// the fastest may have been kept.
-std::string reason_of(const Explanation& explanation, const tune::Policy& policy);
+/// What follows "chosen KERNEL: ". Without a ruling no rule is named: records of earlier versions
+/// have none.
+std::string reason_of(const Explanation& explanation, const std::optional<tune::Ruling>& ruling);
 
 }  // namespace gemwright::cli

@@ -40,7 +40,8 @@ store::MeasuredCandidate measured_of(const tune::Outcome& outcome) {
           .best_us = outcome.best_us,
           .median_us = outcome.median_us,
           .vendor = family.vendor(),
-          .failure = outcome.failure};
+          .failure = outcome.failure,
+          .rule = {}};
 }
 
 CandidateReport report_of(const store::MeasuredCandidate& measured) {
@@ -102,12 +103,15 @@ Explanation explanation_of(const store::Record& record) {
   return explanation;
 }
 
-std::vector<CandidateReport> stored_candidates(std::string_view json) {
-  std::vector<CandidateReport> reports;
+Evidence stored_evidence(std::string_view json) {
+  Evidence evidence;
   for (const auto& candidate : store::candidates_from_json(json)) {
-    reports.push_back(report_of(candidate));
+    evidence.candidates.push_back(report_of(candidate));
+    if (const auto rule = tune::parse_rule(candidate.rule)) {
+      evidence.ruling = {.rule = *rule, .band = candidate.band};
+    }
   }
-  return reports;
+  return evidence;
 }
 
 store::Record record_of(const tune::Result& result, const Explanation& explanation,
@@ -117,7 +121,12 @@ store::Record record_of(const tune::Result& result, const Explanation& explanati
   record.device = device.key();
   std::vector<store::MeasuredCandidate> candidates;
   for (const tune::Outcome& outcome : result.outcomes) candidates.push_back(measured_of(outcome));
-  record.chosen = candidates[static_cast<std::size_t>(result.chosen)];
+  auto& chosen = candidates[static_cast<std::size_t>(result.chosen)];
+  record.chosen = chosen;
+  if (result.ruling) {
+    chosen.rule = tune::name(result.ruling->rule);
+    chosen.band = result.ruling->band;
+  }
   record.candidates_json = store::candidates_to_json(candidates);
   record.floor_us = explanation.floor_us;
   record.vendor_first_us = explanation.vendor_first_us;

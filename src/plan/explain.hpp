@@ -6,6 +6,7 @@
 #include "tune/tuner.hpp"
 #include <gemwright/planner.hpp>
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,8 +17,15 @@ Explanation explanation_of(const tune::Result& result, const Problem& problem, c
                            std::vector<Refusal> refusals);
 /// Without the candidates: they are read when somebody asks.
 Explanation explanation_of(const store::Record& record);
-/// The candidates of a Record::candidates_json.
-std::vector<CandidateReport> stored_candidates(std::string_view json);
+
+/// What a Record::candidates_json says. Without a ruling where none was recorded, or one by a rule
+/// that this version does not know.
+struct Evidence {
+  std::vector<CandidateReport> candidates;
+  std::optional<tune::Ruling> ruling;
+};
+Evidence stored_evidence(std::string_view json);
+
 store::Record record_of(const tune::Result& result, const Explanation& explanation,
                         const Problem& problem, const Device& device);
 

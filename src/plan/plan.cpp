@@ -45,20 +45,33 @@ Operands Operands::transposed() const {
 
 Plan::Impl::Impl(const Problem& given_problem, const Canonical& canonical_form,
                  const Device& device, std::shared_ptr<const Kernel> built, Explanation why,
-                 std::string candidates_json)
+                 std::string candidates_json, std::optional<tune::Ruling> ruling)
     : given(given_problem),
       form(canonical_form),
       kernel(std::move(built)),
       name(why.chosen.family + "/" + why.chosen.configuration),
       pool(device, kernel ? kernel->workspace_bytes(form.problem) : 0),
       candidates_json_(std::move(candidates_json)),
-      explanation_(std::move(why)) {}
+      explanation_(std::move(why)),
+      ruling_(ruling) {}
+
+void Plan::Impl::read_evidence() const {
+  std::call_once(evidence_read_, [this] {
+    if (candidates_json_.empty()) return;
+    Evidence evidence = stored_evidence(candidates_json_);
+    explanation_.candidates = std::move(evidence.candidates);
+    ruling_ = evidence.ruling;
+  });
+}
 
 const Explanation& Plan::Impl::explanation() const {
-  std::call_once(candidates_read_, [this] {
-    if (!candidates_json_.empty()) explanation_.candidates = stored_candidates(candidates_json_);
-  });
+  read_evidence();
   return explanation_;
+}
+
+const std::optional<tune::Ruling>& Plan::Impl::ruling() const {
+  read_evidence();
+  return ruling_;
 }
 
 void Plan::run(const Operands& operands, Stream stream, Workspace workspace) const {

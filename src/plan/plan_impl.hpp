@@ -3,11 +3,13 @@
 
 #include "families/family.hpp"
 #include "plan/execute.hpp"
+#include "tune/rule.hpp"
 #include <gemwright/plan.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +19,11 @@ class Plan::Impl {
  public:
   Impl(const Problem& given, const Canonical& form, const Device& device,
        std::shared_ptr<const Kernel> kernel, Explanation explanation,
-       std::string candidates_json = {});
-  /// Reads a stored plan's candidates at the first call.
+       std::string candidates_json = {}, std::optional<tune::Ruling> ruling = {});
+  /// These read a stored plan's evidence at the first call.
   const Explanation& explanation() const;
+  /// How its times decided; nothing where they did not, or where it is not known.
+  const std::optional<tune::Ruling>& ruling() const;
 
   Problem given;
   Canonical form;
@@ -28,9 +32,12 @@ class Plan::Impl {
   mutable WorkspacePool pool;
 
  private:
+  void read_evidence() const;
+
   const std::string candidates_json_;  // Record::candidates_json; empty unless from the store
-  mutable std::once_flag candidates_read_;
+  mutable std::once_flag evidence_read_;
   mutable Explanation explanation_;
+  mutable std::optional<tune::Ruling> ruling_;
 };
 
 class PlanSet::Impl {

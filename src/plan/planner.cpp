@@ -25,12 +25,13 @@ struct Built {
   std::shared_ptr<const Kernel> kernel;
   Explanation explanation;
   std::string candidates_json = {};  // of a record; else the explanation has them
+  std::optional<tune::Ruling> ruling = {};
 };
 
 Plan make_plan(const Problem& given, const Canonical& form, const Device& device, Built built) {
   return Plan(std::make_shared<Plan::Impl>(given, form, device, std::move(built.kernel),
                                            std::move(built.explanation),
-                                           std::move(built.candidates_json)));
+                                           std::move(built.candidates_json), built.ruling));
 }
 
 std::string all_refusals(const Problem& problem, const std::vector<Refusal>& refusals) {
@@ -196,7 +197,9 @@ Built by_tuning(std::vector<Candidate> ranked, const Problem& problem, const Dev
   }
 
   Built built{result.outcomes[static_cast<std::size_t>(result.chosen)].kernel,
-              explanation_of(result, problem, device, std::move(refusals))};
+              explanation_of(result, problem, device, std::move(refusals)),
+              {},
+              result.ruling};
   if (!options.force.empty()) {
     built.explanation.source = Source::forced;
     return built;

@@ -18,6 +18,10 @@ struct MeasuredCandidate {
   double median_us = 0;
   bool vendor = false;
   std::string failure;
+  // In the evidence, of the winner alone: the rule that made it so, by name, and the band it used.
+  // Empty where an earlier version tuned.
+  std::string rule;
+  double band = 0;
 };
 
 /// One row: a canonical problem on a device, its winner, and the evidence. Few who look a problem

@@ -81,6 +81,10 @@ Json candidate_to_json(const MeasuredCandidate& candidate) {
   json["median_us"] = finite(candidate.median_us);
   json["vendor"] = candidate.vendor;
   if (!candidate.failure.empty()) json["failure"] = candidate.failure;
+  if (!candidate.rule.empty()) {
+    json["rule"] = candidate.rule;
+    json["band"] = finite(candidate.band);
+  }
   return json;
 }
 
@@ -106,6 +110,10 @@ MeasuredCandidate candidate_from_json(const Json& json, const std::string& place
   candidate.median_us = reader.number("median_us");
   candidate.vendor = reader.boolean("vendor");
   if (json.contains("failure")) candidate.failure = reader.text("failure");
+  if (json.contains("rule")) {
+    candidate.rule = reader.text("rule");
+    candidate.band = reader.number("band");
+  }
   return candidate;
 }
 

@@ -58,6 +58,7 @@ class Decision {
     if (result_.disturbed) chosen_ = without_evidence();
     result_.chosen = static_cast<int>(indices_[chosen_]);
     compare();
+    result_.ruling = ruling(choice.band);
   }
 
  private:
@@ -103,7 +104,6 @@ class Decision {
 
   // The others' times beside the chosen one's. Those of a vendor are ratios' other half.
   void compare() {
-    double second = 0;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       if (i == chosen_ || outcome(i).best_us <= 0) continue;
       const bool vendor = outcome(i).candidate.family->vendor();
@@ -113,12 +113,20 @@ class Decision {
         continue;
       }
       const double us = time_of(contenders_[i], policy_);
-      second = second == 0 ? us : std::min(second, us);
+      second_ = second_ == 0 ? us : std::min(second_, us);
     }
-    if (second > 0 && !result_.disturbed) {
-      result_.margin = second / time_of(contenders_[chosen_], policy_) - 1;
+    if (second_ > 0 && !result_.disturbed) {
+      result_.margin = second_ / time_of(contenders_[chosen_], policy_) - 1;
       if (result_.margin < 0) result_.others = others_;
     }
+  }
+
+  Ruling ruling(double band) const {
+    if (result_.disturbed) return {Rule::no_evidence, 0};
+    const double us = time_of(contenders_[chosen_], policy_);
+    if (second_ == 0 || us <= second_) return {Rule::fastest, band};
+    if (us > second_ * (1 + band)) return {Rule::restless, policy_.kin_band};
+    return {others_ > 0 ? Rule::others : Rule::equal, band};
   }
 
   Result& result_;
@@ -128,6 +136,7 @@ class Decision {
   double others_;  // share of the CPUs that others took, where it is enough to matter; else 0
   std::vector<Contender> contenders_;
   std::size_t chosen_ = 0;
+  double second_ = 0;  // the fastest time but the chosen one's, of those that are evidence
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 namespace gemwright::tune {
 
-/// Sets the result's choice, margin, noise and what others took, and of the outcomes that were
-/// timed (`indices`, one for each of `timed`) their times, or why those are none.
+/// Sets the result's choice, ruling, margin, noise and what others took, and of the outcomes that
+/// were timed (`indices`, one for each of `timed`) their times, or why those are none.
 ///
 /// Within the noise band of the best the incumbent stays (an index of the outcomes; -1: none), else
 /// the first of them; on a machine that others use too the band is the share that they took. Where

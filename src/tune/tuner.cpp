@@ -258,7 +258,7 @@ void Tuning::judge() {
   const bool late = elapsed_s() > kShareBeforeMeasuring * request_.time_limit_s;
   if (result_.disturbed) {
     result_.note = fmt::format(
-        "{}: something else uses this device; {} stays", kNoEvidence,
+        "times did not repeat: something else uses this device; {} stays",
         result_.chosen == request_.incumbent ? "the earlier answer" : "the model's choice");
   } else if (unmeasured > 0) {
     result_.note = fmt::format("{} of {} candidates not measured: {}", unmeasured,
@@ -271,8 +271,8 @@ void Tuning::judge() {
   }
   if (result_.others > 0) {
     result_.note +=
-        fmt::format("{}{} {:.0f} % of the CPUs: another's lead of less decides nothing",
-                    result_.note.empty() ? "" : "; ", kOthersTook, 100 * result_.others);
+        fmt::format("{}others took {:.0f} % of the CPUs: another's lead of less decides nothing",
+                    result_.note.empty() ? "" : "; ", 100 * result_.others);
   }
   const bool right = right_[static_cast<std::size_t>(result_.chosen)];
   result_.lasting = measured || (right && late && !cancelled());

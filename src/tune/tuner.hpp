@@ -4,20 +4,16 @@
 #include "model/rank.hpp"
 #include "store/database.hpp"
 #include "tune/measure.hpp"
+#include "tune/rule.hpp"
 #include <gemwright/planner.hpp>
 
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace gemwright::tune {
-
-/// How notes begin that say why times decided nothing, or not alone.
-inline constexpr std::string_view kNoEvidence = "times did not repeat";
-inline constexpr std::string_view kOthersTook = "others took";
 
 /// A candidate with what became of it.
 struct Outcome {
@@ -36,6 +32,7 @@ struct Result {
   double noise = 0;               // relative spread of the rounds
   double others = 0;              // share of the CPUs that others took, where it decided
   bool disturbed = false;         // the times are no evidence: the choice is not theirs
+  std::optional<Ruling> ruling;   // none where nothing was timed
   std::string note;               // why it is not the whole answer; empty when it is
   double cut_s = 0;               // the time, in seconds, that ended it early; 0: it was enough
   bool short_of_memory = false;   // a candidate was dropped for want of memory

@@ -1,5 +1,6 @@
 #include "cli/support.hpp"
 #include "files/files.hpp"
+#include "tune/rule.hpp"
 #include <gemwright/device.hpp>
 
 #include <chrono>
@@ -43,8 +44,14 @@ TEST_F(Tune, TheSecondRunAnswersFromTheStore) {
 
   EXPECT_EQ(run(small("explain")), kDone);
   EXPECT_EQ(json()[0]["source"], "store");
+  const auto rule = tune::parse_rule(json()[0].value("rule", ""));
+  ASSERT_TRUE(rule) << "it is kept";
+  EXPECT_GE(json()[0]["band"], 0.0);
   EXPECT_EQ(run({"explain", "--device", "cpu:1", "--m", "4", "--n", "48", "--k", "40"}), kDone);
   EXPECT_TRUE(said("chosen"));
+  if (*rule == tune::Rule::fastest) {
+    EXPECT_TRUE(said("the fastest of those measured when it was tuned"));
+  }
   EXPECT_TRUE(said("bound by"));
 
   EXPECT_EQ(run({"store", "list"}), kDone);

@@ -20,6 +20,7 @@ TEST_F(FileDatabase, GivesBackWhatWasKept) {
   EXPECT_EQ(to_json(*found), to_json(record));
   const auto candidates = candidates_from_json(found->candidates_json);
   ASSERT_EQ(candidates.size(), 12U);
+  EXPECT_EQ(candidates[0].rule, "equal");
   EXPECT_EQ(candidates[11].failure, "wrong result at [3, 4]");
 }
 

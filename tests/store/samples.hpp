@@ -52,6 +52,8 @@ inline Record sample(int n, const std::string& configuration = "avx512_14x32_kc3
     candidates.push_back(candidate);
   }
   record.chosen = candidates.front();
+  candidates.front().rule = "equal";
+  candidates.front().band = 0.03125;
   record.candidates_json = candidates_to_json(candidates);
   record.floor_us = 1.0;
   record.vendor_first_us = 2.0;

@@ -42,6 +42,25 @@ TEST(Transfer, GoesRound) {
   EXPECT_EQ(export_json(*database), exported());
 }
 
+TEST(Transfer, TheRuleGoesAlong) {
+  const auto database = open_memory();
+  import_json(*database, exported());
+  const auto winner = candidates_from_json(database->list().front().candidates_json).front();
+  EXPECT_EQ(winner.rule, "equal");
+  EXPECT_EQ(winner.band, 0.03125);
+}
+
+TEST(Transfer, ReadsExportsFromBeforeRulesWereRecorded) {
+  Json old = Json::parse(exported());
+  for (auto& record : old["records"]) {
+    EXPECT_EQ(record["candidates"][0].erase("rule"), 1U);
+    EXPECT_EQ(record["candidates"][0].erase("band"), 1U);
+  }
+  const auto database = open_memory();
+  EXPECT_EQ(import_json(*database, old.dump()).kept, 2);
+  EXPECT_EQ(Json::parse(export_json(*database)), old) << "and nothing is added";
+}
+
 TEST(Transfer, MergesByDate) {
   const auto database = open_memory();
   Record newer = sample(1, "newer");

@@ -225,6 +225,8 @@ TEST_F(TunerTest, WithoutEvidenceTheModelsChoiceStays) {
   EXPECT_TRUE(result.disturbed);
   EXPECT_EQ(result.chosen, 1);
   EXPECT_EQ(result.margin, 0);
+  ASSERT_TRUE(result.ruling);
+  EXPECT_EQ(result.ruling->rule, Rule::no_evidence);
   EXPECT_EQ(result.outcomes[2].best_us, 0) << "no ratio to the vendor is made of it";
   EXPECT_NE(result.note.find("the model's choice stays"), std::string::npos) << result.note;
 
@@ -264,6 +266,50 @@ TEST_F(TunerTest, ASlowerOneThatOthersMakeAnEqualIsSaid) {
   EXPECT_EQ(result.chosen, 0);
   EXPECT_LT(result.margin, 0);
   EXPECT_TRUE(result.note.starts_with("others took 40 % of the CPUs")) << result.note;
+  ASSERT_TRUE(result.ruling);
+  EXPECT_EQ(result.ruling->rule, Rule::others);
+  EXPECT_EQ(result.ruling->band, 0.4);
+}
+
+TEST_F(TunerTest, RecordsTheRuleAndTheBand) {
+  // Of two candidates whose runs take these, in turn.
+  const auto ruling = [this](std::vector<double> first, std::vector<double> second) {
+    Request quiet = request({fake(Act::right), fake(Act::right, 1)});
+    for (Candidate& candidate : quiet.candidates) candidate.estimate.us = 90;
+    quiet.measure = [=](std::vector<Timed>& kernels, const Policy&, const std::function<bool()>&) {
+      for (std::size_t i = 0; i < 40; ++i) {
+        // Pairs, so that even and odd rounds are alike.
+        kernels[0].contender.samples.push_back(first[i / 2 % first.size()]);
+        kernels[1].contender.samples.push_back(second[i / 2 % second.size()]);
+      }
+      return std::optional(Surroundings{});
+    };
+    const Result result = tune(quiet);
+    EXPECT_EQ(result.chosen, first[0] <= 1.1 * second[0] ? 0 : 1);
+    EXPECT_TRUE(result.ruling);
+    return result.ruling.value_or(Ruling{});
+  };
+  const Policy policy;
+  EXPECT_EQ(ruling({100}, {150}).rule, Rule::fastest);
+  EXPECT_EQ(ruling({150}, {100}).rule, Rule::fastest);
+  EXPECT_EQ(ruling({102}, {100}).rule, Rule::equal);
+  EXPECT_EQ(ruling({102}, {100}).band, policy.band);
+  EXPECT_EQ(ruling({108, 120}, {100, 112}).rule, Rule::restless);
+  EXPECT_EQ(ruling({108, 120}, {100, 112}).band, policy.kin_band);
+}
+
+TEST_F(TunerTest, WithoutTimesNoRuleIsRecorded) {
+  Request cut = request({fake(Act::right)});
+  cut.measure = [](auto&&...) { return std::optional<Surroundings>(); };
+  EXPECT_FALSE(tune(cut).ruling);
+}
+
+TEST(Rule, NamesAreRead) {
+  for (const Rule rule :
+       {Rule::fastest, Rule::equal, Rule::others, Rule::restless, Rule::no_evidence}) {
+    EXPECT_EQ(parse_rule(name(rule)), rule);
+  }
+  EXPECT_EQ(parse_rule(""), std::nullopt);
 }
 
 TEST_F(TunerTest, MeasuresOnTheDevice) {
