@@ -49,7 +49,6 @@ template <int kBits, bool kPaired>
 class Codes8 {
  public:
   Codes8(const std::byte* tile, std::int64_t quarter, int thread) {
-    constexpr int kLowBits = kBits == 3 ? 2 : kBits;
     for (int i = 0; i < kLowBits; ++i) {
       words_[i] = words_of<kLowBits, kPaired>(tile, quarter, thread, i);
     }
@@ -57,7 +56,7 @@ class Codes8 {
   }
 
   __m256i get(int step, int far, int half, int next) const {
-    using Low = PlanePlaces<kBits == 3 ? 2 : kBits, kPaired>;
+    using Low = PlanePlaces<kLowBits, kPaired>;
     const __m256i low = _mm256_srli_epi32(words_[Low::word_of(step, far)],
                                           Low::shift_of(step, far, half) + next * Low::kNextRow);
     if constexpr (kBits != 3) return low;
@@ -69,6 +68,8 @@ class Codes8 {
   }
 
  private:
+  // Three bits are a plane of two and one of one.
+  static constexpr int kLowBits = kBits - kBits % 2;
   __m256i words_[4];
   __m256i third_;
 };

@@ -1,13 +1,15 @@
 // Where the codes of a plane stand in the words of a thread (docs/formats.md, "Packed weight").
 #pragma once
 
+#include <algorithm>
+
 namespace gemwright::cpu_lowbit {
 
 template <int kBits, bool kPaired>
 struct PlanePlaces {
   /// Words of a thread; a panel's 8 groups of 4 threads have theirs one after the other. (Of eight
   /// bits four words, and 2048 bytes further the other four.)
-  static constexpr int kWords = kBits < 4 ? kBits : 4;
+  static constexpr int kWords = std::min(kBits, 4);
   /// Bytes of a panel's rows.
   static constexpr int kPanelBytes = 128 * kWords;
   /// Bits between the code of row g and that of row g + 8.
