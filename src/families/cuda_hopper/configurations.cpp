@@ -46,8 +46,8 @@ constexpr std::array kClusters = {Cluster{1, 1}, Cluster{2, 1}, Cluster{1, 2}};
 // Accumulators that leave enough registers where threads load, as compile tests show.
 int most_accumulators(const Setting& s, const View& view) {
   const bool both = view.load_a != Load::bulk && view.load_b != Load::bulk;
-  if (both && (view.problem.c || s.split > 1)) return 64;
-  return both || view.problem.c || s.split > 1 ? 96 : 128;
+  if (both) return 64;
+  return view.problem.c || s.split > 1 ? 96 : 128;
 }
 
 // Two warpgroups of loading threads leave consumers 176 registers, and ptxas 128 for an
@@ -58,12 +58,17 @@ bool loads(const Setting& s, const View& view) {
           s.accumulators() <= most_accumulators(s, view));
 }
 
+// Parts of a tile are exchanged in chunks of 16 columns.
+bool exchanges(const Setting& s) {
+  return s.columns_stored() % 16 == 0;
+}
+
 // Shares of a tile are whole swizzle atoms, and boxes of an M- or N-major operand are 64 wide.
 bool fits(const Setting& s, const View& view) {
   if (s.tile_m % (8 * s.cluster_n) != 0 || s.tile_n % (8 * s.cluster_m) != 0) return false;
   if (view.b_major_n && s.tile_n % 64 != 0) return false;
   if (!loads(s, view)) return false;
-  return s.split == 1 || (!s.ping_pong && s.columns_stored() % 16 == 0);
+  return s.split == 1 || (!s.ping_pong && exchanges(s));
 }
 
 // Narrow tiles are for few rows of A: they share out the rows of the weight evenly. Copies by
@@ -123,7 +128,7 @@ bool worth_splitting(const Setting& s, const Problem& p, int multiprocessors) {
 
 // The last wave of tiles leaves many SMs idle, and there are few waves.
 bool worth_streaming(const Setting& s, const Problem& p, int multiprocessors) {
-  if (!has_registers_to_exchange(s, p)) return false;
+  if (!exchanges(s) || !has_registers_to_exchange(s, p)) return false;
   const double waves = static_cast<double>(tiles(s, p)) / multiprocessors;
   return waves > 0.25 && waves < 8 && waves / std::ceil(waves) < 0.9 && p.k >= 1024;
 }
