@@ -16,7 +16,7 @@ int main() {
   gemwright::Problem problem = gemwright::Problem::linear(m, n, k, gemwright::DataType::f32);
   problem.bias = gemwright::Bias::per_column;
   const gemwright::Planner planner(gemwright::Device::cpu());
-  const gemwright::Plan plan = planner.plan(problem);
+  const gemwright::Plan plan = planner.plan(problem, {.time_limit_s = 10});
   plan.run({.a = x.data(), .b = weight.data(), .d = y.data(), .bias = bias.data()});
 
   std::printf("%s: y[0] = %g\n", plan.kernel().c_str(), static_cast<double>(y[0]));

@@ -37,18 +37,18 @@ struct PlanOptions {
   /// are tried again.
   bool retune = false;
   /// "family" or "family/configuration": nothing else is considered and nothing is stored.
-  std::string force;
-  Progress progress;
+  std::string force = {};
+  Progress progress = {};
   /// Asked between steps; true ends tuning early with what is done.
-  std::function<bool()> cancelled;
+  std::function<bool()> cancelled = {};
 
   static int default_max_candidates();
 };
 
 /// Candidates and refusals for a problem, best predicted first.
 struct CandidateList {
-  std::vector<CandidateReport> candidates;
-  std::vector<Refusal> refusals;
+  std::vector<CandidateReport> candidates = {};
+  std::vector<Refusal> refusals = {};
   /// Roofline time of the problem.
   double floor_us = 0;
 };
@@ -61,7 +61,8 @@ class Planner {
   /// Throws InvalidArgument for a bad problem or option and Unsupported when nothing can run it.
   Plan plan(const Problem& problem, const PlanOptions& options = {}) const;
 
-  /// Plans for every M from min_m to max_m (problem.m is ignored), tuned at a few M between.
+  /// Plans for every M from min_m to max_m (problem.m is ignored), tuned at a few M between, each
+  /// of them within options.time_limit_s. The strides must hold for max_m rows.
   PlanSet plan_range(const Problem& problem, std::int64_t min_m, std::int64_t max_m,
                      const PlanOptions& options = {}) const;
 

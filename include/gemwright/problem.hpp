@@ -37,16 +37,17 @@ struct Problem {
   std::int64_t n = 0;
   std::int64_t k = 0;
   std::int64_t batch = 1;
-  Operand a;
-  Operand b;
+  Operand a = {};
+  Operand b = {};
   /// Present when B is a low-bit weight: b.packed is then set, the pointer is to what pack_weights
   /// wrote, and b.type is the type that a codebook's entries are rounded to (A's, to be fast; f32
   /// leaves them as they are). Scales are never rounded.
-  std::optional<WeightFormat> weight;
-  Operand d;
+  std::optional<WeightFormat> weight = {};
+  Operand d = {};
   /// Present when beta != 0; may be the same memory as D, in the same type and strides.
-  std::optional<Operand> c;
+  std::optional<Operand> c = {};
   Bias bias = Bias::none;
+  /// The vector's own type, which no other field sets: linear(..., DataType::bf16) leaves it f32.
   DataType bias_type = DataType::f32;
   float alpha = 1.0F;
   float beta = 0.0F;
@@ -82,7 +83,7 @@ struct Problem {
 
 /// A problem in canonical form, and how to map the caller's operands to it.
 struct Canonical {
-  Problem problem;
+  Problem problem = {};
   /// The product was transposed: A and B change places (and so do per_row and per_column).
   bool swapped = false;
 };

@@ -15,20 +15,20 @@ namespace gemwright {
 
 /// A weight W[N,K] as codes, one byte each: what formats on disk are read into and written from.
 struct CodedWeight {
-  WeightFormat format;
+  WeightFormat format = {};
   std::int64_t n = 0;
   std::int64_t k = 0;
   /// [N][K]; column j is column order[j] of W where there is an order.
-  std::vector<std::uint8_t> codes;
+  std::vector<std::uint8_t> codes = {};
   /// Bits of the scale's type: [N][ceil(K/group)]; [N] of a row; one of a tensor; of flat blocks
   /// [ceil(N K/group)]; of square blocks [ceil(N/group)][ceil(K/group)].
-  std::vector<std::uint32_t> scales;
+  std::vector<std::uint32_t> scales = {};
   /// In the scales' places: integers, or bits of the scale's type. Empty where symmetric.
-  std::vector<std::uint32_t> zeros;
+  std::vector<std::uint32_t> zeros = {};
   /// Of learned codebooks: [2^bits], or [N][2^bits] where each row has its own. Else empty.
-  std::vector<float> table;
+  std::vector<float> table = {};
   /// Empty, or K entries, each column once.
-  std::vector<std::int32_t> order;
+  std::vector<std::int32_t> order = {};
   float global_scale = 1.0F;
 
   /// Throws InvalidArgument naming the field whose size or values do not fit.
@@ -53,7 +53,7 @@ void dequantise(const CodedWeight& weight, DataType type, void* out);
 struct QuantiseOptions {
   /// Of each column's activations E[a[k]^2], or empty: what a column's errors weigh in learned
   /// codebooks and in the search for integer scales.
-  std::span<const float> second_moments;
+  std::span<const float> second_moments = {};
 };
 
 /// Codes for W[N,K], row-major, in a format without order. docs/formats.md says how each is come
