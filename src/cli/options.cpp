@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -37,19 +36,6 @@ auto parsed(const std::filesystem::path& path, const Parse& parse) {
   }
 }
 
-// A folder is made for a new store, but not a path of them: that would be a slip of the pen.
-void check_place(const char* argument, const std::filesystem::path& path) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::absolute(path).lexically_normal().parent_path();
-  if (fs::is_directory(folder) || (!fs::exists(folder) && fs::is_directory(folder.parent_path()))) {
-    return;
-  }
-  const fs::path missing = fs::exists(folder) ? folder : folder.parent_path();
-  throw InvalidArgument(argument, path.string(),
-                        "a file in a folder that is there, or whose last part is to be made; " +
-                            missing.string() + " is no folder");
-}
-
 // Where the user's store is in the home folder, one that is named and is not there is a slip too.
 void check_home() {
   const std::filesystem::path home = files::environment("HOME");
@@ -59,18 +45,6 @@ void check_home() {
   throw InvalidArgument("HOME", home.string() + ", which is no folder",
                         "a folder that is there, for the store; or name that with --store or "
                         "GEMWRIGHT_STORE");
-}
-
-// What is no database would be moved aside as a corrupt store: a table named by mistake, say.
-void check_kind(const char* argument, const std::filesystem::path& path) {
-  constexpr std::string_view kMagic = "SQLite format 3";
-  if (!std::filesystem::is_regular_file(path) || std::filesystem::is_empty(path)) return;
-  std::string head(kMagic.size(), '\0');
-  std::ifstream(path, std::ios::binary)
-      .read(head.data(), static_cast<std::streamsize>(head.size()));
-  if (head == kMagic) return;
-  throw InvalidArgument(argument, path.string() + ", which is no store",
-                        "a store, or a path where no file is");
 }
 
 // A config.json is called that everywhere: its folder names the model.
@@ -214,20 +188,17 @@ Device OutputOptions::present_device() const {
 }
 
 Store StoreOptions::store() const {
-  const std::string named = files::environment("GEMWRIGHT_STORE");
-  if (!path.empty()) {
-    check_place("--store", path);
-    check_kind("--store", path);
-  } else if (!named.empty()) {
-    check_place("GEMWRIGHT_STORE", named);
-  } else {
-    check_home();
-  }
+  const bool named = !files::environment("GEMWRIGHT_STORE").empty();
+  if (path.empty() && !named) check_home();
   if (path.empty() && shipped.empty()) return Store::user();
   if (!shipped.empty() && !std::filesystem::exists(shipped)) {
     throw InvalidArgument("--shipped-store", shipped.string(), "a file that is there");
   }
-  return Store::open(path.empty() ? store::user_path() : path, shipped);
+  try {
+    return Store::open(path.empty() ? store::user_path() : path, shipped);
+  } catch (const InvalidArgument& error) {
+    throw error.named(path.empty() ? "GEMWRIGHT_STORE" : "--store");
+  }
 }
 
 Store StoreOptions::existing() const {

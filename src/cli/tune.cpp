@@ -142,11 +142,12 @@ std::vector<std::string> cells_of(const Row& row) {
   }
   const std::string mark = row.measured() ? "" : "~";
   const std::string& note = row.explanation.note;
+  const bool said = row.kept || note.find(kNotKept) != std::string::npos;
   cells.insert(cells.end(), {row.kernel, mark + time_text(row.us()),
                              mark + percent_text(row.explanation.floor_us, row.us()),
                              ratio_text(row.explanation.vendor_first_us, row.us()),
                              std::string(name(row.explanation.source)),
-                             row.kept ? note : fmt::format("{}; {}", note, kNotKept)});
+                             said ? note : fmt::format("{}; {}", note, kNotKept)});
   return cells;
 }
 

@@ -3,6 +3,7 @@
 #include "files/file_lock.hpp"
 #include "files/files.hpp"
 #include "log/log.hpp"
+#include "store/place.hpp"
 #include "store/row.hpp"
 
 #include <chrono>
@@ -121,6 +122,7 @@ void create(Connection& connection) {
   connection.query_text("PRAGMA journal_mode = WAL");
   Transaction transaction(connection);
   connection.execute(kCreate);
+  connection.execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
   transaction.commit();
 }
 
@@ -192,6 +194,7 @@ Session::Session(Connection opened, FileIdentity opened_file)
 }
 
 std::unique_ptr<Session> open_session(const fs::path& path) {
+  if (is_foreign(path)) throw SqliteError(SQLITE_CANTOPEN, "the file there is no store");
   make_private_folder(path.parent_path(), path.parent_path() == files::cache_folder());
   if (identity(path) != FileIdentity{}) {
     const OpenLock lock(path, FileLock::Kind::shared);

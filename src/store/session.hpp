@@ -9,6 +9,9 @@
 
 namespace gemwright::store {
 
+/// In the file's application_id: "GEMW".
+inline constexpr std::uint32_t kApplicationId = 0x47454D57;
+
 /// Which file a path leads to, to notice when it was deleted or moved.
 struct FileIdentity {
   std::uint64_t device = 0;
@@ -34,7 +37,7 @@ struct Session {
 /// Opens the file, making it and its folder (private to the user) when missing. A damaged file, or
 /// one of another schema, is moved aside with its side files, the date in their names, and replaced
 /// by an empty one; processes that meet it at the same time do so once. Where nothing can be
-/// written the file is opened for reading. Throws SqliteError.
+/// written the file is opened for reading. Throws SqliteError, also for a file that is_foreign().
 std::unique_ptr<Session> open_session(const std::filesystem::path& path);
 
 /// As open_session, after damage was met in a file that seemed sound: all of it is checked.

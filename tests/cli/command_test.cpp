@@ -200,6 +200,15 @@ TEST_F(Command, AStoreNamedByTheEnvironmentIsNoPathOfFolders) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
 }
 
+TEST_F(Command, AFileThatTheEnvironmentNamesIsNoStoreEither) {
+  std::ofstream(folder_ / "notes.txt") << "mine";
+  setenv("GEMWRIGHT_STORE", (folder_ / "notes.txt").c_str(), 1);
+  EXPECT_EQ(run({"store", "list"}), kUsage);
+  EXPECT_TRUE(failed_with("notes.txt, which is no store")) << err_;
+  EXPECT_TRUE(failed_with("GEMWRIGHT_STORE: given")) << err_;
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "notes.txt"), 4U);
+}
+
 TEST_F(Command, NoHomeFolderIsMade) {
   const std::string home = std::getenv("HOME") == nullptr ? "" : std::getenv("HOME");
   unsetenv("GEMWRIGHT_STORE");
@@ -264,6 +273,7 @@ TEST_F(Command, AStoreThatCannotBeReadIsNotAnEmptyOne) {
 }
 
 TEST_F(Command, AStoreThatIsMovedAsideIsSaid) {
+  EXPECT_EQ(run({"store", "list"}), kDone);
   std::ofstream(folder_ / "store.db") << std::string(5000, 'x');
   EXPECT_EQ(run({"store", "list"}), kDone);
   EXPECT_EQ(err_.rfind("gemwright: warning: store ", 0), 0U) << err_;

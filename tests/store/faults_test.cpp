@@ -1,11 +1,17 @@
 // The store meets damage, other schemas and disks that refuse: nothing throws, nothing is lost.
+// What is somebody else's is refused.
 #include "files/file_lock.hpp"
+#include "store/place.hpp"
 #include "store/record_json.hpp"
 #include "store/samples.hpp"
 #include "store/sqlite.hpp"
+#include <gemwright/errors.hpp>
+#include <gemwright/store.hpp>
 
 #include <csignal>
+#include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <random>
 
@@ -90,7 +96,8 @@ TEST_F(Faults, BitsFlipped) {
   }
 }
 
-TEST_F(Faults, NotADatabaseIsMovedAsideWithTheDate) {
+TEST_F(Faults, NotADatabaseAnyMoreIsMovedAsideWithTheDate) {
+  fill(path());
   write_file(path(), std::string(5000, 'x'));
   expect_survived(path());
   EXPECT_EQ(moved_aside(), 1);
@@ -110,10 +117,100 @@ TEST_F(Faults, ANewerSchemaIsMovedAsideWhole) {
   }
 }
 
-TEST_F(Faults, SomeoneElsesDatabaseIsMovedAside) {
+TEST_F(Faults, ADamagedHeaderIsKnownByTheSchemaBehindIt) {
+  fill(path());
+  // All of it into the main file, as it is copied elsewhere.
+  Connection(path(), Access::read_write).query_text("PRAGMA wal_checkpoint(TRUNCATE)");
+  std::string bytes = read_file(path());
+  bytes.replace(0, 100, std::string(100, '\0'));
+  fs::create_directory(folder_ / "copy");
+  write_file(folder_ / "copy" / "store.db", bytes);
+  const Store store = Store::open(folder_ / "copy" / "store.db");
+  store.database().keep(sample(1), false);
+  EXPECT_EQ(store.database().trouble(), "");
+}
+
+TEST_F(Faults, AStoreOfNoApplicationIdIsOne) {
+  fill(path());
+  Connection(path(), Access::read_write).execute("PRAGMA application_id = 0");
+  fs::remove(path().string() + ".lock");
+  EXPECT_FALSE(is_foreign(path()));
+  EXPECT_TRUE(Store::open(path()).database().find(problem_key(1), "test device"));
+}
+
+class Foreign : public StoreTest {
+ protected:
+  // Neither the public API nor the database itself touches the file, or leaves one beside it.
+  void expect_left_alone() {
+    const std::string before = read_file(path());
+    const auto files = [this] {
+      return std::distance(fs::directory_iterator(folder_), fs::directory_iterator());
+    };
+    const auto count = files();
+    EXPECT_THROW(Store::open(path()), InvalidArgument);
+    const auto database = open_file(path());
+    EXPECT_FALSE(database->find(problem_key(1), "test device"));
+    database->keep(sample(1), false);
+    EXPECT_NE(database->trouble(), "");
+    EXPECT_TRUE(database->find(problem_key(1), "test device"));
+    EXPECT_EQ(read_file(path()), before);
+    EXPECT_EQ(files(), count);
+  }
+};
+
+TEST_F(Foreign, ATextIsLeftAlone) {
+  write_file(path(), "m,n,k\n1,8,8\n");
+  expect_left_alone();
+}
+
+TEST_F(Foreign, ALockOfAnotherProgramMakesItNoStore) {
+  write_file(path(), std::string(5000, 'x'));
+  write_file(path().string() + ".lock", "");
+  fs::permissions(path().string() + ".lock", fs::perms(0644));
+  expect_left_alone();
+}
+
+TEST_F(Foreign, AnotherDatabaseIsLeftAlone) {
   Connection(path(), Access::read_write).execute("CREATE TABLE other (x)");
-  expect_survived(path());
-  EXPECT_EQ(moved_aside(), 1);
+  expect_left_alone();
+  Connection(path(), Access::read_write).execute("PRAGMA user_version = 3");
+  expect_left_alone();
+}
+
+TEST_F(Foreign, AnotherDatabaseWhoseTablesAreInItsLogIsLeftAlone) {
+  Connection other(path(), Access::read_write);
+  other.query_text("PRAGMA journal_mode = WAL");
+  other.execute("CREATE TABLE other (x)");
+  expect_left_alone();
+}
+
+TEST_F(Foreign, ATableOfTheSameNameMakesItNoStore) {
+  Connection(path(), Access::read_write).execute("CREATE TABLE records (artist, title)");
+  expect_left_alone();
+}
+
+TEST_F(Foreign, TheEnvironmentNamesItsVariable) {
+  write_file(path(), "notes");
+  setenv("GEMWRIGHT_STORE", path().c_str(), 1);
+  try {
+    Store::user();
+    ADD_FAILURE() << "accepted";
+  } catch (const InvalidArgument& error) {
+    EXPECT_EQ(error.argument(), "GEMWRIGHT_STORE");
+  }
+  unsetenv("GEMWRIGHT_STORE");
+}
+
+TEST_F(Foreign, APathOfMissingFoldersIsRefused) {
+  EXPECT_THROW(Store::open(folder_ / "no" / "such" / "store.db"), InvalidArgument);
+  EXPECT_THROW(Store::open(""), InvalidArgument);
+  EXPECT_FALSE(fs::exists(folder_ / "no"));
+  Store::open(folder_ / "new" / "store.db").database().keep(sample(1), false);
+  EXPECT_TRUE(fs::exists(folder_ / "new" / "store.db"));
+}
+
+TEST_F(Foreign, ADeviceIsNoStore) {
+  EXPECT_THROW(Store::open("/dev/null"), InvalidArgument);
 }
 
 TEST_F(Faults, DamageFoundWhileOpen) {

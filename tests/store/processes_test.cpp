@@ -61,6 +61,7 @@ TEST_F(Processes, ThatTuneTheSameProblemAgree) {
 }
 
 TEST_F(Processes, MeetADamagedFileTogether) {
+  open_file(path())->keep(sample(0), false);
   for (int round = 0; round < 5; ++round) {
     std::ofstream(path(), std::ios::binary | std::ios::trunc) << std::string(9000, 'x');
     std::filesystem::remove(path().string() + "-wal");
