@@ -54,8 +54,8 @@ std::string_view name(Source source);
 
 /// One configuration and what is known of it.
 struct CandidateReport {
-  std::string family;
-  std::string configuration;
+  std::string family = {};
+  std::string configuration = {};
   double predicted_us = 0;
   Bound bound = Bound::memory;
   /// Best and median of the measured rounds; 0 when not measured.
@@ -64,22 +64,22 @@ struct CandidateReport {
   bool vendor = false;
   /// Why it was dropped (build, fault, time limit, wrong result), or has no time that can be
   /// relied upon; empty when neither.
-  std::string failure;
+  std::string failure = {};
 };
 
 /// A family that does not take the problem, and why.
 struct Refusal {
-  std::string family;
-  std::string reason;
+  std::string family = {};
+  std::string reason = {};
 };
 
 /// Why a plan is what it is.
 struct Explanation {
   Source source = Source::model;
-  CandidateReport chosen;
+  CandidateReport chosen = {};
   /// Ranked by the model; measured ones carry their times.
-  std::vector<CandidateReport> candidates;
-  std::vector<Refusal> refusals;
+  std::vector<CandidateReport> candidates = {};
+  std::vector<Refusal> refusals = {};
   /// Roofline time of the problem on the device.
   double floor_us = 0;
   /// Vendor library's first choice and best of its choices; 0 when not measured.
@@ -90,16 +90,16 @@ struct Explanation {
   double noise = 0;
   /// Why this is not the whole answer (a time limit, an interrupt, times that did not repeat);
   /// empty when it is.
-  std::string note;
+  std::string note = {};
 };
 
 /// An immutable, built kernel: cheap to copy, safe from many threads; not usable once moved from.
 class Plan {
  public:
   /// Enqueues (CPU: performs) the product. No allocation, lock or compilation. Throws
-  /// InvalidArgument for a null or misaligned pointer, a D that overlaps A, B, the bias or
-  /// C (but for a C that is D, element for element), or too small a workspace, before anything is
-  /// launched.
+  /// InvalidArgument for a null or misaligned pointer, a C or bias that the problem has not, a D
+  /// that overlaps A, B, the bias or C (but for a C that is D, element for element), or too small a
+  /// workspace, before anything is launched; DeviceError for a device that is only described.
   void run(const Operands& operands, Stream stream = {}, Workspace workspace = {}) const;
 
   std::size_t workspace_bytes() const;

@@ -89,6 +89,12 @@ bool same_places(const Problem& p, const Operands& operands) {
          same(p.batch, p.c->batch_stride, p.d.batch_stride);
 }
 
+void check_absent(const char* name, const void* pointer) {
+  if (pointer == nullptr) return;
+  throw InvalidArgument(std::string("operands.") + name, "a pointer",
+                        fmt::format("null: the problem has no {}", name));
+}
+
 void check_operands(const Problem& p, const Operands& operands) {
   check_pointer("d", operands.d, p.d.alignment);
   const Extent d = extent(operands.d, p.d, p.m, p.n, p.batch);
@@ -98,13 +104,16 @@ void check_operands(const Problem& p, const Operands& operands) {
     check_apart("A", extent(operands.a, p.a, p.m, p.k, p.batch), d);
     check_apart("B", weight_extent(p, operands.b), d);
   }
+  if (!p.c) check_absent("c", operands.c);
   if (p.c && p.beta != 0) {
     check_pointer("c", operands.c, p.c->alignment);
     if (!same_places(p, operands)) {
       check_apart("C", extent(operands.c, *p.c, p.m, p.n, p.batch), d);
     }
   }
-  if (p.bias != Bias::none) {
+  if (p.bias == Bias::none) {
+    check_absent("bias", operands.bias);
+  } else {
     check_pointer("bias", operands.bias, size_bytes(p.bias_type));
     check_apart("bias", bias_extent(p, operands.bias), d);
   }
@@ -137,6 +146,9 @@ void check_workspace(const Workspace& workspace, std::size_t needed) {
 void execute(const Problem& given, const Canonical& form, const Kernel& kernel,
              const Operands& operands, Stream stream, Workspace workspace, WorkspacePool& pool) {
   if (has_empty_result(given)) return;
+  if (!pool.device().present()) {
+    throw DeviceError("nothing can run on " + pool.device().name() + ": it is only described here");
+  }
   check_operands(given, operands);
   const Operands mapped = form.swapped ? operands.transposed() : operands;
   if (workspace.data != nullptr) {

@@ -26,6 +26,7 @@ class WorkspacePool {
   void* take(Stream stream);
   void give_back(void* workspace);
   std::size_t bytes() const { return bytes_; }
+  const Device& device() const { return device_; }
 
  private:
   static constexpr int kSlots = 64;
@@ -35,7 +36,7 @@ class WorkspacePool {
   std::array<std::atomic<void*>, kSlots> free_{};
 };
 
-/// Throws InvalidArgument as Plan::run says; then runs. `form` is canonical(given).
+/// Throws as Plan::run says; then runs. `form` is canonical(given).
 void execute(const Problem& given, const Canonical& form, const Kernel& kernel,
              const Operands& operands, Stream stream, Workspace workspace, WorkspacePool& pool);
 

@@ -208,6 +208,10 @@ Built by_tuning(std::vector<Candidate> ranked, const Problem& problem, const Dev
   if (!result.lasting) return built;
   const store::Record record = record_of(result, built.explanation, problem, device);
   const store::Record kept = database.keep(record, replace);
+  if (const std::string trouble = database.trouble(); !trouble.empty()) {
+    std::string& note = built.explanation.note;
+    note += (note.empty() ? "not kept: " : "; not kept: ") + trouble;
+  }
   if (kept.chosen.configuration_json != record.chosen.configuration_json ||
       kept.chosen.family != record.chosen.family) {
     // Another process was first: every process gives the same answer.

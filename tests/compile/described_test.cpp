@@ -32,7 +32,8 @@ TEST(Described, IsPlannedForByTheModelButNotRunOn) {
   alignas(256) static char memory[1 << 20];
   const Operands operands{.a = memory, .b = memory + (64 << 10), .d = memory + (640 << 10)};
   const Workspace workspace{.data = memory + (704 << 10), .bytes = 256 << 10};
-  EXPECT_THROW(plan.run(operands, {}, workspace), Error);
+  EXPECT_THROW(plan.run(operands, {}, workspace), DeviceError);
+  EXPECT_THROW(plan.run(operands), DeviceError);
   std::filesystem::remove_all(folder);
 }
 

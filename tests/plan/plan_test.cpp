@@ -1,11 +1,13 @@
 // Plans on the CPU: what run() refuses, how operands are mapped, modes and their sources.
 #include "store/database.hpp"
 #include "support/cases.hpp"
+#include "support/folder_fixture.hpp"
 
 #include <array>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -114,6 +116,20 @@ TEST(Plan, NamesTheOperandThatIsWrong) {
   bad = good;
   bad.bias = d.data() + 60;
   EXPECT_EQ(refused_argument(plan, bad), "operands.d");
+}
+
+TEST(Plan, RefusesWhatTheProblemHasNot) {
+  const std::vector<float> a(64);
+  std::vector<float> d(64);
+  const Plan plan = planner().plan(Problem::mm(8, 8, 8, DataType::f32), untuned());
+  const Operands good{.a = a.data(), .b = a.data(), .d = d.data()};
+  EXPECT_EQ(refused_argument(plan, good), "");
+  Operands more = good;
+  more.c = a.data();
+  EXPECT_EQ(refused_argument(plan, more), "operands.c");
+  more = good;
+  more.bias = a.data();
+  EXPECT_EQ(refused_argument(plan, more), "operands.bias");
 }
 
 TEST(Plan, ColumnSlicesOfOneBufferMayMeetButNotOverlap) {
@@ -265,6 +281,20 @@ TEST(Planner, AnAnswerThatATimeLimitCutShortStaysUntilThereIsMoreTime) {
   options.time_limit_s = 20;
   EXPECT_EQ(tuning.plan(problem, options).explanation().source, Source::tuned);
   EXPECT_EQ(tuning.plan(problem, options).explanation().source, Source::store);
+}
+
+using Unwritable = test::FolderFixture;
+
+TEST_F(Unwritable, AStoreIsSaidInTheNote) {
+  std::filesystem::create_directory(folder_ / "store.db");
+  const Store store = Store::open(folder_ / "store.db");
+  const Problem problem = Problem::linear(4, 32, 32, DataType::f32);
+  const Plan plan = Planner(Device::cpu(1), store).plan(problem, {.max_candidates = 1});
+  const std::string& note = plan.explanation().note;
+  if (!store.database().find(key(canonical(problem).problem), Device::cpu(1).key())) {
+    GTEST_SKIP() << "the measurement was disturbed: " << note;
+  }
+  EXPECT_NE(note.find("not kept: store " + folder_.string()), std::string::npos) << note;
 }
 
 TEST(Planner, BadProblemsAreRefusedBeforeAnythingElse) {
