@@ -24,8 +24,9 @@ Examples:
   gemwright explain --m 16 --n 4096 --k 4096 --dtype bf16
   gemwright <command> --help
 
-Environment: GEMWRIGHT_STORE, GEMWRIGHT_SHIPPED_STORE (stores of tuned results),
-GEMWRIGHT_MAX_CANDIDATES, GEMWRIGHT_LOG=off|error|warn|info|debug (to standard error).)";
+Environment: GEMWRIGHT_STORE, GEMWRIGHT_SHIPPED_STORE (stores of tuned results), GEMWRIGHT_CACHE
+(folder of compiled kernels), GEMWRIGHT_MAX_CANDIDATES,
+GEMWRIGHT_LOG=off|error|warn|info|debug (to standard error).)";
 
 void declare(CLI::App& app, Context& context) {
   app.set_version_flag("--version", "gemwright " GEMWRIGHT_VERSION);
@@ -69,6 +70,12 @@ std::string commands_of(const CLI::App& app) {
 
 // What is wrong with the command line; where a command is missing, those that there are.
 std::string text_of(const CLI::ParseError& error, const CLI::App& app) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    // CLI11 says them last first.
+    std::string text = "not expected:";
+    for (const std::string& argument : app.remaining(true)) text += " " + argument;
+    return text;
+  }
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
   const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&

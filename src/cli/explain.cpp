@@ -61,21 +61,14 @@ const CandidateReport* second(const Explanation& explanation) {
   return found;
 }
 
-Json json_of(const lists::Entry& entry, const Explanation& explanation,
+Json json_of(const lists::Entry& entry, const std::string& kernel, const Explanation& explanation,
              const std::optional<tune::Ruling>& ruling, const BuildReport& report) {
-  Json json = to_json(entry);
-  json["source"] = name(explanation.source);
+  Json json = to_json(entry, kernel, explanation);
   json["chosen"] = to_json(explanation.chosen);
-  json["floor_us"] = explanation.floor_us;
-  json["vendor_first_us"] = explanation.vendor_first_us;
-  json["vendor_best_us"] = explanation.vendor_best_us;
-  json["margin"] = explanation.margin;
-  json["noise"] = explanation.noise;
   if (ruling) {
     json["rule"] = name(ruling->rule);
     json["band"] = ruling->band;
   }
-  if (!explanation.note.empty()) json["note"] = explanation.note;
   if (report.registers > 0) {
     json["built"] = {{"registers", report.registers},
                      {"spill_bytes", report.spill_bytes},
@@ -181,7 +174,7 @@ int run_explain(Context& context, const Options& options) {
     const auto& kernel = plan.impl().kernel;
     const BuildReport report = kernel ? kernel->report() : BuildReport{};
     if (options.output.json) {
-      json.push_back(json_of(entry, explanation, ruling, report));
+      json.push_back(json_of(entry, plan.kernel(), explanation, ruling, report));
       continue;
     }
     if (!first) context.out << '\n';

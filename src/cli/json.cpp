@@ -16,6 +16,23 @@ Json to_json(const lists::Entry& entry) {
   return json;
 }
 
+Json to_json(const lists::Entry& entry, const std::string& kernel, const Explanation& explanation) {
+  const CandidateReport& chosen = explanation.chosen;
+  const bool measured = chosen.median_us > 0;
+  Json json = to_json(entry);
+  json["kernel"] = kernel;
+  json["source"] = name(explanation.source);
+  json["measured"] = measured;
+  json["us"] = measured ? chosen.median_us : chosen.predicted_us;
+  json["floor_us"] = explanation.floor_us;
+  json["vendor_first_us"] = explanation.vendor_first_us;
+  json["vendor_best_us"] = explanation.vendor_best_us;
+  json["margin"] = explanation.margin;
+  json["noise"] = explanation.noise;
+  if (!explanation.note.empty()) json["note"] = explanation.note;
+  return json;
+}
+
 Json to_json(const CandidateReport& candidate) {
   Json json;
   json["family"] = candidate.family;

@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 
 /// model, role, problem (its key), m, n, k, batch, type, count.
 Json to_json(const lists::Entry& entry);
+/// The same, and the answer: kernel, source, measured, us, floor_us, vendor_first_us,
+/// vendor_best_us, margin, noise, note.
+Json to_json(const lists::Entry& entry, const std::string& kernel, const Explanation& explanation);
 Json to_json(const CandidateReport& candidate);
 Json to_json(const Refusal& refusal);
 /// {"count": all of them, "kinds": [{"role", "reason", "count"}]}.

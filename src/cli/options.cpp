@@ -24,13 +24,10 @@ constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 
 // What `parse` makes of a file; the file is named in its errors.
 template <typename Parse>
-auto parsed(const std::filesystem::path& path, const Parse& parse) {
-  const auto text = files::read(path);
-  if (!text || std::filesystem::is_directory(path)) {
-    throw InvalidArgument(path.string(), "no readable file", "a file");
-  }
+auto parsed(const char* argument, const std::filesystem::path& path, const Parse& parse) {
+  const std::string text = text_of_file(argument, path, "a file");
   try {
-    return parse(*text);
+    return parse(text);
   } catch (const InvalidArgument& error) {
     throw error.within(path.string());
   }
@@ -110,6 +107,11 @@ std::string all_roles(const std::vector<lists::Entry>& entries) {
 
 // The same product with the weight packed in a format.
 void make_low_bit(Problem& problem, const WeightFormat& format) {
+  if (problem.weight && key(*problem.weight) != key(format)) {
+    throw InvalidArgument("--format",
+                          key(format) + " with weights packed as " + key(*problem.weight),
+                          "their own, without --format");
+  }
   if (problem.batch > 1 && problem.b.batch_stride != 0) {
     throw InvalidArgument(
         "--format", "with a weight for each of " + std::to_string(problem.batch) + " products",
@@ -134,6 +136,15 @@ lists::Entry by_sizes(const ProblemOptions& options, std::int64_t m, DataType ty
   return {"", "", problem, 0};
 }
 
+// The first of equal ones stays.
+std::vector<std::int64_t> without_repeats(const std::vector<std::int64_t>& values) {
+  std::vector<std::int64_t> kept;
+  for (const std::int64_t value : values) {
+    if (std::find(kept.begin(), kept.end(), value) == kept.end()) kept.push_back(value);
+  }
+  return kept;
+}
+
 CLI::Validator at_least_zero(bool zero) {
   const auto check = [zero](std::string& text) -> std::string {
     double value = 0;
@@ -147,6 +158,20 @@ CLI::Validator at_least_zero(bool zero) {
 }
 
 }  // namespace
+
+std::string text_of_file(const char* argument, const std::filesystem::path& path,
+                         const std::string& allowed) {
+  const auto fail = [&](const char* what) {
+    return InvalidArgument(argument, path.string() + ": " + what, allowed);
+  };
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) throw fail("no such file");
+  if (std::filesystem::is_directory(status)) throw fail("a folder");
+  auto text = files::read(path);
+  if (!text) throw fail("a file that cannot be read");
+  return *std::move(text);
+}
 
 CLI::Validator not_negative() {
   return at_least_zero(true);
@@ -290,7 +315,7 @@ lists::Selection ProblemOptions::select() const {
                                            : "--n and --k");
 
   lists::Options options;
-  if (!m.empty()) options.m = m;
+  if (!m.empty()) options.m = without_repeats(m);
   options.m_given = !m.empty();
   if (!type.empty()) options.type = option("--dtype", type, parse_data_type);
   options.fused = fused || !unfused;
@@ -301,13 +326,14 @@ lists::Selection ProblemOptions::select() const {
   lists::Selection selection;
   std::vector<lists::Entry>& all = selection.entries;
   if (!config.empty()) {
-    all = parsed(config, [&](const std::string& text) {
+    all = parsed("--config", config, [&](const std::string& text) {
       return lists::from_model_config(text, model_name(config), options);
     });
   } else if (!safetensors.empty()) {
     selection = lists::from_safetensors(safetensors, options);
   } else if (!list.empty()) {
-    all = parsed(list, [&](const std::string& text) { return lists::from_table(text, options); });
+    all = parsed("--list", list,
+                 [&](const std::string& text) { return lists::from_table(text, options); });
   } else if (!key.empty()) {
     try {
       all = {{"", "", parse_problem(key), 0}};

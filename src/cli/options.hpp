@@ -28,6 +28,10 @@ auto option(const char* name, const std::string& given, const Parse& parse) {
   }
 }
 
+/// What is in a file. Throws InvalidArgument of the option when there is none, or none to read.
+std::string text_of_file(const char* argument, const std::filesystem::path& path,
+                         const std::string& allowed);
+
 /// --device and --json.
 struct OutputOptions {
   std::string device_name;

@@ -68,6 +68,7 @@ int print_failures(Context& context, store::Database& database, const Options& o
                                failure.configuration_name, failure.family_version, failure.device,
                                failure.problem, one_line(failure.reason));
   }
+  context.out << count_text(failures.size(), "failed kernel") << '\n';
   return kDone;
 }
 
@@ -142,10 +143,8 @@ int run_import(Context& context, const Options& options) {
   std::string text;
   if (options.file == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
-  } else if (auto contents = files::read(options.file)) {
-    text = *std::move(contents);
   } else {
-    throw InvalidArgument(options.file, "no readable file", "a file written by export");
+    text = text_of_file("file", options.file, "a file written by export");
   }
   const Store handle = options.store.store();
   const auto imported = import_named(handle.database(), text, options.file);

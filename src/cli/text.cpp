@@ -25,6 +25,7 @@ bool is_number(const std::string& cell) {
 
 std::string time_text(double us) {
   if (us <= 0) return "-";
+  if (us < 0.1) return fmt::format("{:.3g} ns", us * 1e3);
   if (us < 1e3) return fmt::format("{:.1f} us", us);
   if (us < 1e6) return fmt::format("{:.2f} ms", us * 1e-3);
   return fmt::format("{:.2f} s", us * 1e-6);

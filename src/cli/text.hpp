@@ -11,7 +11,7 @@
 
 namespace gemwright::cli {
 
-/// "12.3 us", "4.56 ms", "7.89 s"; "-" for 0.
+/// "45.6 ns", "12.3 us", "4.56 ms", "7.89 s"; "-" for 0.
 std::string time_text(double us);
 /// "87 %"; "-" when either is 0.
 std::string percent_text(double part, double whole);

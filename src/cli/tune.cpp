@@ -98,22 +98,9 @@ std::vector<Row> tune_all(const Context& context, const Planner& planner,
 }
 
 Json json_of(const Row& row) {
+  if (row.failure.empty()) return to_json(row.entry, row.kernel, row.explanation);
   Json json = to_json(row.entry);
-  if (!row.failure.empty()) {
-    json["failure"] = row.failure;
-    return json;
-  }
-  const Explanation& explanation = row.explanation;
-  json["kernel"] = row.kernel;
-  json["source"] = name(explanation.source);
-  json["measured"] = row.measured();
-  json["us"] = row.us();
-  json["floor_us"] = explanation.floor_us;
-  json["vendor_first_us"] = explanation.vendor_first_us;
-  json["vendor_best_us"] = explanation.vendor_best_us;
-  json["margin"] = explanation.margin;
-  json["noise"] = explanation.noise;
-  if (!explanation.note.empty()) json["note"] = explanation.note;
+  json["failure"] = row.failure;
   return json;
 }
 

@@ -34,8 +34,8 @@ TEST_F(Command, WrongUsageIsSaidInOneLine) {
   EXPECT_EQ(run({}), kUsage);
   EXPECT_EQ(run({"bogus"}), kUsage);
   EXPECT_TRUE(failed_with("no command \"bogus\""));
-  EXPECT_EQ(run({"tune", "--bogus"}), kUsage);
-  EXPECT_TRUE(failed_with("--bogus"));
+  EXPECT_EQ(run({"tune", "--bogus", "x"}), kUsage);
+  EXPECT_TRUE(failed_with("not expected: --bogus x (")) << err_;
   EXPECT_EQ(run({"tune"}), kUsage);
   EXPECT_TRUE(failed_with("0 sources"));
   EXPECT_EQ(run({"tune", "--n", "4", "--k", "4", "--config", "x"}), kUsage);
@@ -50,7 +50,11 @@ TEST_F(Command, WrongUsageIsSaidInOneLine) {
   EXPECT_EQ(run({"tune", "--problem", "m=1"}), kUsage);
   EXPECT_TRUE(failed_with("--problem: ")) << err_;
   EXPECT_EQ(run({"tune", "--config", "/nonexistent"}), kUsage);
-  EXPECT_TRUE(failed_with("/nonexistent"));
+  EXPECT_TRUE(failed_with("--config: given /nonexistent: no such file; allowed: ")) << err_;
+  EXPECT_EQ(run({"tune", "--list", folder_}), kUsage);
+  EXPECT_TRUE(failed_with("--list: given " + folder_.string() + ": a folder; allowed: ")) << err_;
+  EXPECT_EQ(run({"store", "import", "/nonexistent"}), kUsage);
+  EXPECT_TRUE(failed_with("file: given /nonexistent: no such file; allowed: ")) << err_;
   EXPECT_EQ(run({"store"}), kUsage);
   EXPECT_TRUE(failed_with("store: a command is required, one of list, export")) << err_;
   EXPECT_EQ(run({}), kUsage);
@@ -88,6 +92,15 @@ TEST_F(Command, CandidatesAreRankedByPredictedTime) {
   }
   EXPECT_EQ(run({"candidates", "--device", "cpu", "--n", "64", "--k", "32", "--top", "1"}), kDone);
   EXPECT_TRUE(said("bound"));
+}
+
+TEST_F(Command, EqualRowsAreOneProblem) {
+  ASSERT_EQ(
+      run({"candidates", "--device", "cpu", "--m", "2,1,2", "--n", "64", "--k", "32", "--json"}),
+      kDone);
+  ASSERT_EQ(json().size(), 2U);
+  EXPECT_EQ(json()[0]["m"], 2);
+  EXPECT_EQ(json()[1]["m"], 1);
 }
 
 TEST_F(Command, OnlyKeepsRoles) {
@@ -253,7 +266,7 @@ TEST_F(Command, RemovingForgetsFailures) {
   EXPECT_EQ(run({"store", "remove", "--device", "cpu:1", "--json"}), kDone);
   EXPECT_EQ(json()["failures"], 1);
   EXPECT_EQ(run({"store", "list", "--failures"}), kDone);
-  EXPECT_EQ(out_, "");
+  EXPECT_EQ(out_, "0 failed kernels\n");
 }
 
 TEST_F(Command, AStoreThatCannotBeReadIsNotAnEmptyOne) {

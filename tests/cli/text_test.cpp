@@ -37,6 +37,13 @@ TEST(Text, OneOfAThingIsNoPlural) {
   EXPECT_EQ(count_text(2, "thread"), "2 threads");
 }
 
+TEST(Text, TimesKeepTheirDigits) {
+  EXPECT_EQ(time_text(0), "-");
+  EXPECT_EQ(time_text(0.0123), "12.3 ns");
+  EXPECT_EQ(time_text(12.34), "12.3 us");
+  EXPECT_EQ(time_text(1234), "1.23 ms");
+}
+
 TEST(Text, RatesKeepTheirDigits) {
   EXPECT_EQ(rate_text(0, "FLOP/s"), "-");
   EXPECT_EQ(rate_text(12.5, "B/s"), "12.5 B/s");

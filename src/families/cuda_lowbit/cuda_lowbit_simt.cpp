@@ -44,7 +44,7 @@ class CudaLowbitSimt final : public CudaFamily {
   int version() const override { return 1; }
 
   std::optional<std::string> refuse(const Problem& p, const Device& device) const override {
-    if (!p.weight) return "B is no low-bit weight";
+    if (!p.weight) return "B is not a low-bit weight";
     const int sm = device.profile().cuda.sm;
     if (sm < 80) return fmt::format("needs sm_80 or newer; this device is sm_{}", sm);
     if (auto reason = refuse_sizes(p)) return reason;

@@ -72,7 +72,7 @@ int scale_bytes(const Problem& p) {
 }
 
 std::optional<std::string> refuse_weight(const Problem& p) {
-  if (!p.weight) return "B is no low-bit weight";
+  if (!p.weight) return "B is not a low-bit weight";
   const WeightFormat& format = *p.weight;
   if (runs_across_rows(p)) {
     return fmt::format("k = {} is no multiple of the flat blocks of {}: they run across rows", p.k,
