@@ -40,16 +40,17 @@ std::vector<Candidate> candidates_of(const Problem& problem, const Device& devic
                                      const std::vector<std::string>& kernels) {
   std::vector<Refusal> refusals;
   auto candidates = model::rank(problem, device, refusals);
-  const std::string missing = unknown(candidates, kernels);
-  if (missing.empty() && !candidates.empty()) {
+  if (const std::string missing = unknown(candidates, kernels); !missing.empty()) {
+    refuse_name("--kernel", missing, problem, device, refusals);
+  }
+  if (!candidates.empty()) {
     std::erase_if(candidates, [&](const Candidate& c) {
       return !kernels.empty() && std::none_of(kernels.begin(), kernels.end(),
                                               [&](const auto& name) { return is_named(c, name); });
     });
     return candidates;
   }
-  std::string text = missing.empty() ? "no kernel takes " + key(problem)
-                                     : missing + " is not among the candidates of " + key(problem);
+  std::string text = "no kernel takes " + key(problem);
   for (const auto& refusal : refusals) {
     text += fmt::format("\n{}: {}", refusal.family, refusal.reason);
   }

@@ -2,6 +2,7 @@
 
 #include "device/profile.hpp"
 #include "model/cpu_rates.hpp"
+#include <gemwright/errors.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +18,32 @@ std::string label(const Candidate& candidate) {
 
 bool is_named(const Candidate& candidate, std::string_view name) {
   return name == candidate.family->name() || name == label(candidate);
+}
+
+void refuse_name(const std::string& argument, const std::string& name, const Problem& problem,
+                 const Device& device, const std::vector<Refusal>& refusals) {
+  const std::string family_name = name.substr(0, name.find('/'));
+  const Family* family = families::find(family_name);
+  if (family == nullptr) {
+    std::string known;
+    for (const Family* one : families::all()) {
+      known += (known.empty() ? "" : ", ") + std::string(one->name());
+    }
+    throw InvalidArgument(argument, name, "a family or FAMILY/CONFIGURATION; families: " + known);
+  }
+  const std::string begin = argument + ": " + name + ": ";
+  if (family->device_kind() != device.kind()) {
+    throw Unsupported(begin + family_name + " is for " +
+                      (family->device_kind() == DeviceKind::cuda ? "GPUs" : "CPUs") +
+                      ", and the device is " + device.name());
+  }
+  const auto refusal = std::find_if(refusals.begin(), refusals.end(),
+                                    [&](const Refusal& r) { return r.family == family_name; });
+  if (refusal != refusals.end()) {
+    throw Unsupported(begin + "refused for " + key(problem) + ": " + refusal->reason);
+  }
+  throw Unsupported(begin + family_name + " has no such configuration for " + key(problem) +
+                    "; \"gemwright candidates --top 0\" lists those that it has");
 }
 
 }  // namespace gemwright

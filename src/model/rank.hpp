@@ -22,6 +22,12 @@ std::string label(const Candidate& candidate);
 /// Whether `name` is the candidate's label or its family's name.
 bool is_named(const Candidate& candidate, std::string_view name);
 
+/// Throws what is wrong with a name that no candidate of the problem has: InvalidArgument of
+/// `argument` where no family of this build is called so, else Unsupported.
+[[noreturn]] void refuse_name(const std::string& argument, const std::string& name,
+                              const Problem& problem, const Device& device,
+                              const std::vector<Refusal>& refusals);
+
 namespace model {
 
 /// Every candidate for the canonical problem, own ones by predicted time; families that refuse are

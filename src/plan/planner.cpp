@@ -77,17 +77,11 @@ void check(const PlanOptions& options) {
 }
 
 std::vector<Candidate> only_forced(std::vector<Candidate> candidates, const std::string& force,
-                                   const Problem& problem) {
+                                   const Problem& problem, const Device& device,
+                                   const std::vector<Refusal>& refusals) {
   if (force.empty()) return candidates;
   std::erase_if(candidates, [&](const Candidate& c) { return !is_named(c, force); });
-  if (candidates.empty()) {
-    std::string known;
-    for (const Family* family : families::all()) {
-      known += (known.empty() ? "" : ", ") + std::string(family->name());
-    }
-    throw Unsupported("force: \"" + force + "\" is not among the candidates for " + key(problem) +
-                      "; families of this build: " + known);
-  }
+  if (candidates.empty()) refuse_name("options.force", force, problem, device, refusals);
   return candidates;
 }
 
@@ -265,8 +259,10 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
   const Device device = options.mode == Mode::tune ? calibrated(device_) : device_;
   std::vector<Refusal> refusals;
   std::vector<Candidate> candidates = model::rank(problem, device, refusals);
-  if (candidates.empty()) throw Unsupported(all_refusals(problem, refusals));
-  candidates = only_forced(std::move(candidates), options.force, problem);
+  if (candidates.empty() && options.force.empty()) {
+    throw Unsupported(all_refusals(problem, refusals));
+  }
+  candidates = only_forced(std::move(candidates), options.force, problem, device, refusals);
 
   const bool measure = options.mode == Mode::tune && problem.k > 0 && candidates.size() > 1;
   if (!measure) {

@@ -1,4 +1,5 @@
 #include "cli/support.hpp"
+#include "families/family.hpp"
 #include "files/files.hpp"
 #include "tune/rule.hpp"
 #include <gemwright/device.hpp>
@@ -47,6 +48,9 @@ TEST_F(Tune, TheSecondRunAnswersFromTheStore) {
   const auto rule = tune::parse_rule(json()[0].value("rule", ""));
   ASSERT_TRUE(rule) << "it is kept";
   EXPECT_GE(json()[0]["band"], 0.0);
+  for (const auto& [field, value] : second.items()) {
+    EXPECT_EQ(json()[0].value(field, nlohmann::json()), value) << field;
+  }
   EXPECT_EQ(run({"explain", "--device", "cpu:1", "--m", "4", "--n", "48", "--k", "40"}), kDone);
   EXPECT_TRUE(said("chosen"));
   if (*rule == tune::Rule::fastest) {
@@ -140,8 +144,16 @@ TEST_F(Tune, BenchTimesNamedKernels) {
   EXPECT_GT(json()[0]["kernels"][0]["median_us"], 0.0);
   EXPECT_GT(json()[0]["kernels"][0]["rounds"], 0);
   arguments.insert(arguments.end(), {"--kernel", "no_such_kernel"});
+  EXPECT_EQ(run(arguments), kUsage);
+  EXPECT_TRUE(failed_with("--kernel: given no_such_kernel; allowed: ")) << err_;
+  EXPECT_TRUE(failed_with("cpu_packed")) << err_;
+  arguments.back() = "cpu_reference/none";
   EXPECT_EQ(run(arguments), kNothingFound);
-  EXPECT_TRUE(failed_with("no_such_kernel"));
+  EXPECT_TRUE(failed_with("gemwright candidates --top 0")) << err_;
+  if (families::find("cuda_mma") == nullptr) return;
+  arguments.back() = "cuda_mma";
+  EXPECT_EQ(run(arguments), kNothingFound);
+  EXPECT_TRUE(failed_with("cuda_mma is for GPUs")) << err_;
 }
 
 TEST_F(Tune, BenchFailsWhereNothingWasMeasured) {

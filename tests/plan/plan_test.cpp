@@ -253,6 +253,8 @@ TEST(Planner, ForcesAFamilyAndAConfiguration) {
   EXPECT_EQ(planner().plan(problem, options).kernel(), "cpu_reference/fp64");
   options.force = "cpu_reference/fp65";
   EXPECT_THROW(planner().plan(problem, options), Unsupported);
+  options.force = "cpu_reverence";
+  EXPECT_THROW(planner().plan(problem, options), InvalidArgument);
 }
 
 TEST(Planner, StoreOnlyDoesNotGuess) {
