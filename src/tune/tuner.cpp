@@ -82,6 +82,7 @@ class Tuning {
   void lack(const std::string& reason) {
     if (lacking_.empty()) lacking_ = reason;
   }
+  std::string unmeasured() const;
   std::string hurry() const {
     return cancelled() ? "interrupted" : fmt::format("time limit {:g} s", request_.time_limit_s);
   }
@@ -211,11 +212,13 @@ void Tuning::measure() {
     lack(error.what());
     log::warn("{} was not measured: {}", key(*request_.problem), error.what());
   }
+  const std::string none = unmeasured();
   progress(
       2 * count,
-      result_.chosen < 0
-          ? "nothing was measured"
-          : "chose " + label(result_.outcomes[static_cast<std::size_t>(result_.chosen)].candidate));
+      result_.chosen >= 0
+          ? "chose " + label(result_.outcomes[static_cast<std::size_t>(result_.chosen)].candidate)
+      : none.empty() ? "every candidate failed"
+                     : none);
 }
 
 // Untried kernels whose workspace there is no memory for.
@@ -229,6 +232,15 @@ void Tuning::leave_out_too_large() {
     fail(outcome, {Verdict::Kind::memory,
                    fmt::format("a workspace of {} MiB does not fit into memory", bytes >> 20)});
   }
+}
+
+// "3 of 7 candidates not measured"; empty when all that did not fail were.
+std::string Tuning::unmeasured() const {
+  const auto count = std::count_if(
+      result_.outcomes.begin(), result_.outcomes.end(),
+      [](const Outcome& outcome) { return outcome.best_us <= 0 && outcome.failure.empty(); });
+  if (count == 0) return {};
+  return fmt::format("{} of {} candidates not measured", count, result_.outcomes.size());
 }
 
 void Tuning::choose_unmeasured() {
@@ -251,18 +263,14 @@ void Tuning::choose_unmeasured() {
 // a longer limit is given.
 void Tuning::judge() {
   if (result_.chosen < 0) return;
-  const auto unmeasured = std::count_if(
-      result_.outcomes.begin(), result_.outcomes.end(),
-      [](const Outcome& outcome) { return outcome.best_us <= 0 && outcome.failure.empty(); });
   const bool measured = result_.outcomes[static_cast<std::size_t>(result_.chosen)].best_us > 0;
   const bool late = elapsed_s() > kShareBeforeMeasuring * request_.time_limit_s;
   if (result_.disturbed) {
     result_.note = fmt::format(
         "times did not repeat: something else uses this device; {} stays",
         result_.chosen == request_.incumbent ? "the earlier answer" : "the model's choice");
-  } else if (unmeasured > 0) {
-    result_.note = fmt::format("{} of {} candidates not measured: {}", unmeasured,
-                               result_.outcomes.size(), lacking_.empty() ? hurry() : lacking_);
+  } else if (const std::string text = unmeasured(); !text.empty()) {
+    result_.note = text + ": " + (lacking_.empty() ? hurry() : lacking_);
   } else if (stop_after(1)) {
     result_.note = "measured in few rounds: " + hurry();
   }
@@ -271,7 +279,7 @@ void Tuning::judge() {
   }
   if (result_.others > 0) {
     result_.note +=
-        fmt::format("{}others took {:.0f} % of the CPUs: another's lead of less decides nothing",
+        fmt::format("{}machine busy (others {:.0f} % of the CPUs): smaller leads not counted",
                     result_.note.empty() ? "" : "; ", 100 * result_.others);
   }
   const bool right = right_[static_cast<std::size_t>(result_.chosen)];

@@ -265,7 +265,7 @@ TEST_F(TunerTest, ASlowerOneThatOthersMakeAnEqualIsSaid) {
   const Result result = tune(busy);
   EXPECT_EQ(result.chosen, 0);
   EXPECT_LT(result.margin, 0);
-  EXPECT_TRUE(result.note.starts_with("others took 40 % of the CPUs")) << result.note;
+  EXPECT_TRUE(result.note.starts_with("machine busy (others 40 % of the CPUs)")) << result.note;
   ASSERT_TRUE(result.ruling);
   EXPECT_EQ(result.ruling->rule, Rule::others);
   EXPECT_EQ(result.ruling->band, 0.4);
