@@ -118,7 +118,7 @@ bool is_quantised(const files::Tensor& tensor, const QuantisePlan& plan) {
 
 files::Tensor packed_tensor(const std::string& weight, std::size_t bytes) {
   files::Tensor tensor;
-  tensor.name = weight + std::string(kPackedSuffix);
+  tensor.name = weight + std::string(formats::kPackedSuffix);
   tensor.type = "U8";
   tensor.shape.push_back(static_cast<std::int64_t>(bytes));
   return tensor;
@@ -153,12 +153,12 @@ std::vector<Job> quantise_jobs(const Checkpoint::Shard& shard, const QuantisePla
   for (const files::Tensor& tensor : shard.file.header().tensors) {
     const Place place{&shard.file, &tensor};
     if (!is_quantised(tensor, plan)) {
-      const bool packed = tensor.name.ends_with(kPackedSuffix);
+      const bool packed = tensor.name.ends_with(formats::kPackedSuffix);
       jobs.push_back(packed ? copy_of_packed(place) : copy_of(place));
       continue;
     }
     const std::size_t bytes = packed_weights_bytes(plan.format, tensor.shape[0], tensor.shape[1]);
-    jobs.push_back({.out = {.name = tensor.name + std::string(kPackedSuffix),
+    jobs.push_back({.out = {.name = tensor.name + std::string(formats::kPackedSuffix),
                             .type = "U8",
                             .shape = {static_cast<std::int64_t>(bytes)}},
                     .run =
@@ -171,8 +171,9 @@ std::vector<Job> quantise_jobs(const Checkpoint::Shard& shard, const QuantisePla
                                             tensor.shape[1], 0, 0})});
   }
   // Packed weights first: their sizes are multiples of 256, so that each lies aligned in the file.
-  std::stable_partition(jobs.begin(), jobs.end(),
-                        [](const Job& job) { return job.out.name.ends_with(kPackedSuffix); });
+  std::stable_partition(jobs.begin(), jobs.end(), [](const Job& job) {
+    return job.out.name.ends_with(formats::kPackedSuffix);
+  });
   return jobs;
 }
 

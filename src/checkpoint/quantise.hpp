@@ -10,10 +10,6 @@
 
 namespace gemwright::checkpoint {
 
-/// What follows a weight's name where it is packed: "model.layers.0.mlp.up_proj.weight.gemwright",
-/// U8, one dimension.
-inline constexpr std::string_view kPackedSuffix = ".gemwright";
-
 /// The tensor that a packed weight of so many bytes becomes.
 files::Tensor packed_tensor(const std::string& weight, std::size_t bytes);
 

@@ -92,13 +92,13 @@ std::vector<Job> export_jobs(const Checkpoint::Shard& shard, DataType type) {
   std::vector<Job> jobs;
   for (const files::Tensor& tensor : shard.file.header().tensors) {
     const Place place = place_of(shard, tensor);
-    if (!tensor.name.ends_with(kPackedSuffix)) {
+    if (!tensor.name.ends_with(formats::kPackedSuffix)) {
       jobs.push_back(copy_of(place));
       continue;
     }
     const formats::PackedHeader header = packed_header(place);
     Job job;
-    job.out.name = tensor.name.substr(0, tensor.name.size() - kPackedSuffix.size());
+    job.out.name = tensor.name.substr(0, tensor.name.size() - formats::kPackedSuffix.size());
     job.out.type = safetensors_type(type);
     job.out.shape = {header.n, header.k};
     job.run = [place, type](const files::SafetensorsWriter& writer, const files::Tensor& out) {

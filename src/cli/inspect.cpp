@@ -33,9 +33,9 @@ struct Line {
 Line line_of(const checkpoint::Place& place) {
   const files::Tensor& tensor = *place.tensor;
   Line line{tensor.name, tensor.type, tensor.shape, tensor.end - tensor.begin};
-  if (!tensor.name.ends_with(checkpoint::kPackedSuffix)) return line;
+  if (!tensor.name.ends_with(formats::kPackedSuffix)) return line;
   const formats::PackedHeader header = checkpoint::packed_header(place);
-  line.name = tensor.name.substr(0, tensor.name.size() - checkpoint::kPackedSuffix.size());
+  line.name = tensor.name.substr(0, tensor.name.size() - formats::kPackedSuffix.size());
   try {
     const WeightFormat format = formats::format_of(header);
     line.type = key(format);

@@ -4,6 +4,7 @@
 #include "cli/json.hpp"
 #include "cli/options.hpp"
 #include "cli/text.hpp"
+#include "formats/packed_header.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ void check_keep(const checkpoint::Checkpoint& in, const std::vector<std::string>
 }
 
 std::string weight_name(const std::string& tensor) {
-  return tensor.substr(0, tensor.size() - checkpoint::kPackedSuffix.size());
+  return tensor.substr(0, tensor.size() - formats::kPackedSuffix.size());
 }
 
 void print(std::ostream& out, const Conversion& conversion, const WeightFormat& format) {
@@ -114,7 +115,7 @@ Json json_of(const Conversion& conversion, const WeightFormat& format) {
   for (const auto& [name, note] : conversion.reports) {
     const auto report = checkpoint::parse_report(note);
     if (!report) continue;
-    Json weight = {{"name", name},
+    Json weight = {{"name", weight_name(name)},
                    {"n", report->n},
                    {"k", report->k},
                    {"format", report->format},

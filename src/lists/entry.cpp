@@ -16,7 +16,8 @@ void join(std::string& list, const std::string& name) {
 }
 
 Problem problem_of(const Layer& layer, std::int64_t m, DataType type) {
-  Problem problem = Problem::linear(m, layer.n, layer.k, type);
+  Problem problem = layer.format ? Problem::linear(m, layer.n, layer.k, type, *layer.format)
+                                 : Problem::linear(m, layer.n, layer.k, type);
   if (layer.bias) {
     problem.bias = Bias::per_column;
     problem.bias_type = type;

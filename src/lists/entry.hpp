@@ -64,6 +64,7 @@ struct Layer {
   bool bias = false;
   std::int64_t count = 1;
   bool once_an_image = false;
+  std::optional<WeightFormat> format = {};  // of a packed weight
 };
 
 /// Problems of the layers, each at every M of the options. Throws InvalidArgument for a layer whose

@@ -1,9 +1,11 @@
 #include "lists/safetensors.hpp"
 
 #include "files/parse_json.hpp"
+#include "formats/packed_header.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -56,6 +58,35 @@ std::string unfit(const files::Tensor& tensor, const std::string& role) {
   return {};
 }
 
+// The layer of a weight that gemwright has packed; the file has its data.
+Layer packed_layer(const files::SafetensorsFile& file, const files::Tensor& tensor) {
+  const auto data = file.data(tensor);
+  const formats::PackedHeader header = formats::read_header(data.data(), data.size());
+  const std::string name =
+      tensor.name.substr(0, tensor.name.size() - formats::kPackedSuffix.size());
+  return {
+      .role = role_of(name), .n = header.n, .k = header.k, .format = formats::format_of(header)};
+}
+
+// Takes the packed weights of a file out of its tensors.
+std::vector<Layer> take_packed(std::vector<files::Tensor>& tensors, const fs::path& path) {
+  const auto first = std::stable_partition(
+      tensors.begin(), tensors.end(),
+      [](const files::Tensor& tensor) { return !tensor.name.ends_with(formats::kPackedSuffix); });
+  if (first == tensors.end()) return {};
+  const files::SafetensorsFile file(path);
+  std::vector<Layer> layers;
+  for (auto tensor = first; tensor != tensors.end(); ++tensor) {
+    try {
+      layers.push_back(packed_layer(file, *tensor));
+    } catch (const InvalidArgument& error) {
+      throw error.within(path.string() + ": " + tensor->name);
+    }
+  }
+  tensors.erase(first, tensors.end());
+  return layers;
+}
+
 std::string model_name(const fs::path& path) {
   const fs::path whole = fs::absolute(path).lexically_normal();
   const fs::path folder = fs::is_directory(whole) ? whole : whole.parent_path();
@@ -99,20 +130,27 @@ Selection from_safetensors(const fs::path& path, const Options& options) {
     throw InvalidArgument(path.string(), "no such file", "a .safetensors file, index or folder");
   }
   std::vector<files::Tensor> tensors;
+  std::vector<Layer> packed;
   std::set<std::string> names;
   for (const fs::path& file : files::safetensors_files(path)) {
-    for (auto& tensor : files::parse_header(files::read_header_text(file), file.string()).tensors) {
-      if (!names.insert(tensor.name).second) {
-        throw InvalidArgument(file.string() + ": " + tensor.name,
-                              "a name that another file has too", "a tensor in one file alone");
-      }
-      tensors.push_back(std::move(tensor));
+    auto here = files::parse_header(files::read_header_text(file), file.string()).tensors;
+    for (const auto& tensor : here) {
+      if (names.insert(tensor.name).second) continue;
+      throw InvalidArgument(file.string() + ": " + tensor.name, "a name that another file has too",
+                            "a tensor in one file alone");
     }
+    for (auto& layer : take_packed(here, file)) packed.push_back(std::move(layer));
+    std::move(here.begin(), here.end(), std::back_inserter(tensors));
   }
   auto all = from_tensors(tensors, model_name(path), options);
+  for (auto& entry : entries(model_name(path), packed, DataType::bf16, options)) {
+    all.entries.push_back(std::move(entry));
+  }
   if (all.entries.empty()) {
-    throw InvalidArgument(path.string(), "no 2-D weight of type F32, F16 or BF16",
-                          "a checkpoint with linear layers of those types");
+    throw InvalidArgument(path.string(),
+                          "no 2-D weight of type F32, F16 or BF16, and none packed by gemwright",
+                          "a checkpoint with linear layers of those; one that another program has "
+                          "quantised after \"gemwright import\", or --config with --format");
   }
   return all;
 }

@@ -1,4 +1,4 @@
-// Problem lists from the weights of a checkpoint; reads headers only, never the data.
+// Problem lists from the weights of a checkpoint; reads headers only, of files and packed weights.
 #pragma once
 
 #include "files/safetensors.hpp"
@@ -12,8 +12,10 @@ namespace gemwright::lists {
 
 /// `path` is a .safetensors file, a .safetensors.index.json beside its shards, or a folder of
 /// .safetensors files. Every 2-D tensor of a type that problems have is taken as a linear layer's
-/// W[N, K], except embedding tables; layers of a stack ("model.layers.7.mlp.down_proj") share a
-/// role. Throws InvalidArgument for what is no safetensors file, and when there is no such weight.
+/// W[N, K], except embedding tables, and every weight packed by gemwright as one in its format,
+/// with activations of bf16 unless the options say another type; layers of a stack
+/// ("model.layers.7.mlp.down_proj") share a role. Throws InvalidArgument for what is no safetensors
+/// file, for a damaged packed weight, and when there is no such weight.
 Selection from_safetensors(const std::filesystem::path& path, const Options& options);
 
 /// Whether a tensor is taken as a linear layer's weight.

@@ -1,6 +1,7 @@
 #include "checkpoint/checkpoint.hpp"
 #include "cli/support.hpp"
 #include "files/safetensors.hpp"
+#include <gemwright/problem.hpp>
 
 #include <fstream>
 #include <vector>
@@ -44,10 +45,32 @@ TEST_F(Quantize, QuantizesInspectsAndExports) {
   EXPECT_EQ(plain.find("layer.weight")->tensor->type, "F32");
 }
 
+TEST_F(Quantize, WhatIsPackedIsASourceOfProblems) {
+  const std::string out = folder_ / "out.safetensors";
+  ASSERT_EQ(run({"quantize", in_, "-o", out, "--format", "int4"}), kDone) << err_;
+  const std::vector<std::string> tune = {"tune", "--device", "cpu:1",         "--model", "--json",
+                                         "--m",  "4",        "--safetensors", out};
+  ASSERT_EQ(run(tune), kDone) << err_;
+  const auto rows = json().at("rows");
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].at("role"), "layer");
+  EXPECT_EQ(rows[0].at("problem"),
+            key(Problem::linear(4, 64, 128, DataType::bf16, parse_weight_format("int4"))));
+  auto others = tune;
+  others.insert(others.end(), {"--dtype", "f16", "--only", "layer"});
+  ASSERT_EQ(run(others), kDone) << err_;
+  EXPECT_EQ(json().at("rows")[0].at("type"), "f16");
+  others.insert(others.end(), {"--format", "nf4"});
+  EXPECT_EQ(run(others), kUsage);
+  EXPECT_TRUE(failed_with("--format: given nf4")) << err_;
+  EXPECT_TRUE(failed_with("with weights packed as int4")) << err_;
+}
+
 TEST_F(Quantize, ReportsErrorsAsJson) {
   ASSERT_EQ(run({"quantize", in_, "-o", folder_ / "out.safetensors", "--format", "int8", "--json"}),
             kDone);
   EXPECT_EQ(json().at("format"), "int8:row:f32");
+  EXPECT_EQ(json().at("weights").at(0).at("name"), "layer.weight");
   EXPECT_LT(json().at("weights").at(0).at("relative_error"), 0.01);
 }
 

@@ -2,6 +2,7 @@
 // quantised, inspected, loaded again and multiplied.
 #include "checkpoint/quantise.hpp"
 #include "checkpoint/translate.hpp"
+#include "formats/packed_header.hpp"
 #include "formats/row_decoder.hpp"
 #include <gemwright/gemwright.hpp>
 
@@ -55,7 +56,7 @@ TEST(RealCheckpoint, IsQuantisedInspectedReloadedAndMultiplied) {
   const checkpoint::Checkpoint reloaded(out);
   EXPECT_NE(reloaded.find("embeddings.word_embeddings.weight"), nullptr);
   EXPECT_NE(reloaded.find("pooler.dense.weight"), nullptr);
-  const auto* place = reloaded.find(std::string(kLayer) + std::string(checkpoint::kPackedSuffix));
+  const auto* place = reloaded.find(std::string(kLayer) + std::string(formats::kPackedSuffix));
   ASSERT_NE(place, nullptr);
   const CodedWeight weight = checkpoint::unpack(*place);
   ASSERT_EQ(weight.n, 1536);
