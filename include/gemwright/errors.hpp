@@ -43,6 +43,12 @@ class Unsupported : public Error {
   using Error::Error;
 };
 
+/// Kernels take the problem, and every one of them failed; the message holds what each did.
+class AllFailed : public Unsupported {
+ public:
+  using Unsupported::Unsupported;
+};
+
 /// A device, driver or library call failed at run time.
 class DeviceError : public Error {
  public:

@@ -149,6 +149,8 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     return fail(context, kUsage, text_of(error, app) + " (see --help)");
   } catch (const InvalidArgument& error) {
     return fail(context, kUsage, error.what());
+  } catch (const AllFailed& error) {
+    return fail(context, kFailed, error.what());
   } catch (const Unsupported& error) {
     return fail(context, kNothingFound, error.what());
   } catch (const std::filesystem::filesystem_error& error) {

@@ -63,6 +63,9 @@ Row tune_one(const Planner& planner, const lists::Entry& entry, const PlanOption
     const Plan plan = planner.plan(entry.problem, options);
     row.kernel = plan.kernel();
     row.explanation = plan.explanation();
+  } catch (const AllFailed& error) {
+    row.failure = one_line(error.what());
+    row.code = kFailed;
   } catch (const Unsupported& error) {
     row.failure = one_line(error.what());
     row.code = kNothingFound;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -127,13 +128,26 @@ std::vector<Candidate> rank(const Problem& problem, const Device& device,
   return ranked;
 }
 
+std::vector<Candidate> take_best(std::vector<Candidate>& ranked, int own,
+                                 const std::function<bool(const Candidate&)>& barred) {
+  std::vector<Candidate> taken;
+  std::vector<Candidate> left;
+  int places = 0;
+  for (const Candidate& candidate : ranked) {
+    const bool counts = own > 0 && !candidate.family->vendor();
+    if (counts && places == own) {
+      left.push_back(candidate);
+      continue;
+    }
+    if (counts && !barred(candidate)) ++places;
+    taken.push_back(candidate);
+  }
+  ranked = std::move(left);
+  return taken;
+}
+
 std::vector<Candidate> prune(std::vector<Candidate> ranked, int own) {
-  if (own <= 0) return ranked;
-  int kept = 0;
-  std::erase_if(ranked, [&](const Candidate& candidate) {
-    return !candidate.family->vendor() && ++kept > own;
-  });
-  return ranked;
+  return take_best(ranked, own, [](const Candidate&) { return false; });
 }
 
 double floor_us(const Problem& problem, const Device& device) {

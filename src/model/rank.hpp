@@ -3,6 +3,7 @@
 
 #include "families/family.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ namespace model {
 /// appended to `refusals`. Of a batch-invariant problem only those of one summation order.
 std::vector<Candidate> rank(const Problem& problem, const Device& device,
                             std::vector<Refusal>& refusals);
+
+/// Takes out of `ranked` those to be tried next: the best `own` of the own candidates (0: all), and
+/// every vendor one. Barred ones ranked before the last of them come along and take nobody's place.
+std::vector<Candidate> take_best(std::vector<Candidate>& ranked, int own,
+                                 const std::function<bool(const Candidate&)>& barred);
 
 /// Keeps the best `own` of the own candidates (0: all) and every vendor one.
 std::vector<Candidate> prune(std::vector<Candidate> ranked, int own);

@@ -5,6 +5,7 @@
 #include "plan/plan_impl.hpp"
 #include "problem/extent.hpp"
 #include "store/database.hpp"
+#include "tune/failures.hpp"
 #include "tune/memory.hpp"
 #include "tune/tuner.hpp"
 #include <gemwright/errors.hpp>
@@ -96,37 +97,39 @@ std::shared_ptr<const Kernel> build_within_memory(const Candidate& candidate,
   return kernel;
 }
 
-// The best predicted candidate that builds.
+std::string all_failures(const Problem& problem, const Explanation& explanation) {
+  std::string text = "every candidate failed for " + key(problem);
+  for (const CandidateReport& report : explanation.candidates) {
+    text += fmt::format("\n  {}/{}: {}", report.family, report.configuration, report.failure);
+  }
+  return text;
+}
+
+// The best predicted candidate that builds and is not known to fail. The explanation has what was
+// tried before.
 Built by_model(std::vector<Candidate> candidates, const Problem& problem, const Device& device,
-               std::vector<Refusal> refusals, Source source) {
+               const tune::Failures& failures, Explanation explanation) {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& x, const auto& y) { return x.estimate.us < y.estimate.us; });
-  Explanation explanation;
-  explanation.source = source;
   explanation.floor_us = model::floor_us(problem, device);
+  const std::size_t tried = explanation.candidates.size();
   for (const Candidate& candidate : candidates) {
     explanation.candidates.push_back(report_of(candidate));
   }
-  explanation.refusals = std::move(refusals);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
+    CandidateReport& report = explanation.candidates[tried + i];
+    report.failure = failures.remembered(candidates[i]);
+    if (!report.failure.empty()) continue;
     try {
       auto kernel = build_within_memory(candidates[i], problem, device);
-      explanation.chosen = explanation.candidates[i];
+      explanation.chosen = report;
       return {std::move(kernel), std::move(explanation)};
     } catch (const Error& error) {
-      explanation.candidates[i].failure = error.what();
-      log::warn("{} does not build: {}", explanation.candidates[i].configuration, error.what());
+      report.failure = error.what();
+      log::warn("{} does not build: {}", report.configuration, error.what());
     }
   }
-  throw Unsupported("no candidate builds for " + key(problem));
-}
-
-std::string all_failures(const Problem& problem, const tune::Result& result) {
-  std::string text = "every candidate failed for " + key(problem);
-  for (const tune::Outcome& outcome : result.outcomes) {
-    text += fmt::format("\n  {}: {}", outcome.candidate.family->name(), outcome.failure);
-  }
-  return text;
+  throw AllFailed(all_failures(problem, explanation));
 }
 
 // A stored answer whose tuning was cut short stays one, until somebody allows more time.
@@ -150,23 +153,20 @@ int incumbent_of(const std::vector<Candidate>& candidates, store::Database& data
   return stored == candidates.end() ? -1 : static_cast<int>(stored - candidates.begin());
 }
 
-// The model's choice of those that were not tried, where what was tried does not fit into memory.
+// The model's choice of those that were not tried, where all that were do not fit into memory or
+// failed until time was up.
 Built without_tuning(const tune::Result& result, std::vector<Candidate> ranked,
-                     const Problem& problem, const Device& device, std::vector<Refusal> refusals,
-                     Source source) {
+                     const Problem& problem, const Device& device, store::Database& database,
+                     Explanation explanation) {
   for (const tune::Outcome& outcome : result.outcomes) {
     const std::string tried = label(outcome.candidate);
     std::erase_if(ranked, [&](const Candidate& candidate) { return label(candidate) == tried; });
   }
-  if (!result.short_of_memory || ranked.empty()) {
-    throw Unsupported(all_failures(problem, result));
-  }
-  Built built = by_model(std::move(ranked), problem, device, std::move(refusals), source);
-  auto& candidates = built.explanation.candidates;
-  const auto tried = explanation_of(result, problem, device, {}).candidates;
-  candidates.insert(candidates.begin(), tried.begin(), tried.end());
-  built.explanation.note = "not measured: better candidates do not fit into memory";
-  return built;
+  explanation.note = result.short_of_memory
+                         ? "not measured: better candidates do not fit into memory"
+                         : "not measured: better candidates failed, and the time was up";
+  const tune::Failures failures(&database, problem, device, false);
+  return by_model(std::move(ranked), problem, device, failures, std::move(explanation));
 }
 
 Built by_tuning(std::vector<Candidate> ranked, const Problem& problem, const Device& device,
@@ -175,7 +175,8 @@ Built by_tuning(std::vector<Candidate> ranked, const Problem& problem, const Dev
   tune::Request request;
   request.problem = &problem;
   request.device = &device;
-  request.candidates = model::prune(ranked, options.max_candidates);
+  request.candidates = ranked;
+  request.own = options.max_candidates;
   request.time_limit_s = options.time_limit_s;
   request.progress = options.progress;
   request.cancelled = options.cancelled;
@@ -185,13 +186,15 @@ Built by_tuning(std::vector<Candidate> ranked, const Problem& problem, const Dev
     request.incumbent = incumbent_of(request.candidates, database, problem, device);
   }
   const tune::Result result = tune::tune(request);
+  Explanation explanation = explanation_of(result, problem, device, std::move(refusals));
   if (result.chosen < 0) {
-    return without_tuning(result, std::move(ranked), problem, device, std::move(refusals),
-                          options.force.empty() ? Source::model : Source::forced);
+    explanation.source = options.force.empty() ? Source::model : Source::forced;
+    return without_tuning(result, std::move(ranked), problem, device, database,
+                          std::move(explanation));
   }
 
   Built built{result.outcomes[static_cast<std::size_t>(result.chosen)].kernel,
-              explanation_of(result, problem, device, std::move(refusals)),
+              std::move(explanation),
               {},
               result.ruling};
   if (!options.force.empty()) {
@@ -266,9 +269,15 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
 
   const bool measure = options.mode == Mode::tune && problem.k > 0 && candidates.size() > 1;
   if (!measure) {
-    const Source source = options.force.empty() ? Source::model : Source::forced;
-    return make_plan(given, form, device,
-                     by_model(std::move(candidates), problem, device, std::move(refusals), source));
+    Explanation explanation;
+    explanation.source = options.force.empty() ? Source::model : Source::forced;
+    explanation.refusals = std::move(refusals);
+    // To try again is for whoever tunes: the model alone would not notice another failure.
+    const bool retry = options.retune && options.mode == Mode::tune;
+    const tune::Failures failures(&store_.database(), problem, device, retry);
+    return make_plan(
+        given, form, device,
+        by_model(std::move(candidates), problem, device, failures, std::move(explanation)));
   }
   if (!device.present()) {
     throw Unsupported(device.name() +

@@ -41,11 +41,8 @@ class Tuning {
       : request_(request),
         failures_(request.database, *request.problem, *request.device, request.retry_failed),
         policy_(request.policy.value_or(policy_of(request.device->kind()))),
-        start_(Clock::now()) {
-    for (const Candidate& candidate : request.candidates) {
-      result_.outcomes.push_back({candidate, nullptr, 0, 0, failures_.remembered(candidate)});
-    }
-  }
+        start_(Clock::now()),
+        left_(request.candidates) {}
 
   Result run() {
     build_and_validate();
@@ -59,7 +56,10 @@ class Tuning {
   }
 
  private:
+  std::vector<std::size_t> add_next();
   void build_and_validate();
+  void build_and_validate(const std::vector<std::size_t>& indices, Validator& validator);
+  bool all_failed() const;
   void take(Outcome& outcome, Built built);
   void validate(std::size_t index, Validator& validator);
   std::optional<Surroundings> time(std::vector<Timed>& timed) const;
@@ -77,6 +77,11 @@ class Tuning {
   void progress(int done, const std::string& text) const {
     const int total = 2 * static_cast<int>(result_.outcomes.size());
     if (request_.progress) request_.progress(done, total, text);
+  }
+  bool is_incumbent(const Candidate& candidate) const {
+    return request_.incumbent >= 0 &&
+           label(candidate) ==
+               label(request_.candidates[static_cast<std::size_t>(request_.incumbent)]);
   }
   // Why something was left out, the first reason given.
   void lack(const std::string& reason) {
@@ -97,22 +102,46 @@ class Tuning {
   Failures failures_;
   Policy policy_;
   Clock::time_point start_;
+  std::vector<Candidate> left_;  // of the request, not among the outcomes yet
+  int incumbent_ = -1;           // of the outcomes
+  int done_ = 0;                 // candidates checked
   Result result_;
   std::vector<bool> right_;  // of the outcomes, once validated
   std::string lacking_;      // why candidates were not measured
 };
 
+// Makes outcomes of the next candidates; which of them are to be tried.
+std::vector<std::size_t> Tuning::add_next() {
+  std::vector<std::size_t> indices;
+  const auto barred = [&](const Candidate& one) { return !failures_.remembered(one).empty(); };
+  for (const Candidate& candidate : model::take_best(left_, request_.own, barred)) {
+    const std::size_t index = result_.outcomes.size();
+    result_.outcomes.push_back({candidate, nullptr, 0, 0, failures_.remembered(candidate)});
+    if (result_.outcomes.back().failure.empty()) indices.push_back(index);
+    if (is_incumbent(candidate)) incumbent_ = static_cast<int>(index);
+  }
+  right_.resize(result_.outcomes.size(), false);
+  return indices;
+}
+
+bool Tuning::all_failed() const {
+  return std::none_of(result_.outcomes.begin(), result_.outcomes.end(),
+                      [](const Outcome& outcome) { return outcome.failure.empty(); });
+}
+
+void Tuning::build_and_validate() {
+  Validator validator(*request_.problem, *request_.device);
+  do {
+    build_and_validate(add_next(), validator);
+  } while (all_failed() && !left_.empty() && !stop_after(kShareBeforeMeasuring));
+}
+
 // Each is validated as soon as it is built, while others still compile; the worker makes its
 // operands meanwhile.
-void Tuning::build_and_validate() {
-  right_.assign(result_.outcomes.size(), false);
-  std::vector<std::size_t> indices;
+void Tuning::build_and_validate(const std::vector<std::size_t>& indices, Validator& validator) {
   std::vector<const Candidate*> candidates;
-  for (std::size_t i = 0; i < result_.outcomes.size(); ++i) {
-    if (!result_.outcomes[i].failure.empty()) continue;
-    indices.push_back(i);
-    candidates.push_back(&result_.outcomes[i].candidate);
-  }
+  candidates.reserve(indices.size());
+  for (const std::size_t i : indices) candidates.push_back(&result_.outcomes[i].candidate);
   Channel<std::pair<std::size_t, Built>> built;
   const auto build = [&] {
     build_each(
@@ -125,14 +154,12 @@ void Tuning::build_and_validate() {
   };
   const auto building = cpu::start_helpers(1, build);
   if (building.empty()) build();
-  Validator validator(*request_.problem, *request_.device);
   validator.prepare([&] { return stop_after(kShareBeforeMeasuring); });
-  int done = 0;
   while (auto one = built.pop()) {
     Outcome& outcome = result_.outcomes[one->first];
     take(outcome, std::move(one->second));
     validate(one->first, validator);
-    progress(++done, "checked " + label(outcome.candidate));
+    progress(++done_, "checked " + label(outcome.candidate));
   }
   for (const std::size_t i : indices) {
     if (!result_.outcomes[i].kernel && result_.outcomes[i].failure.empty()) lack(hurry());
@@ -204,7 +231,7 @@ void Tuning::measure() {
   progress(count, fmt::format("measuring {} candidates", timed.size()));
   try {
     if (const auto surroundings = time(timed)) {
-      decide(result_, timed, indices, request_.incumbent, policy_, *surroundings);
+      decide(result_, timed, indices, incumbent_, policy_, *surroundings);
     } else {
       lack("no memory for its operands");
     }
@@ -266,9 +293,9 @@ void Tuning::judge() {
   const bool measured = result_.outcomes[static_cast<std::size_t>(result_.chosen)].best_us > 0;
   const bool late = elapsed_s() > kShareBeforeMeasuring * request_.time_limit_s;
   if (result_.disturbed) {
-    result_.note = fmt::format(
-        "times did not repeat: something else uses this device; {} stays",
-        result_.chosen == request_.incumbent ? "the earlier answer" : "the model's choice");
+    result_.note =
+        fmt::format("times did not repeat: something else uses this device; {} stays",
+                    result_.chosen == incumbent_ ? "the earlier answer" : "the model's choice");
   } else if (const std::string text = unmeasured(); !text.empty()) {
     result_.note = text + ": " + (lacking_.empty() ? hurry() : lacking_);
   } else if (stop_after(1)) {

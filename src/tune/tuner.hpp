@@ -26,7 +26,7 @@ struct Outcome {
 };
 
 struct Result {
-  std::vector<Outcome> outcomes;  // in the order of the request
+  std::vector<Outcome> outcomes;  // of those taken from the request, in its order
   int chosen = -1;                // index of the winner; -1 when none ran
   double margin = 0;              // the second's time / the chosen one's - 1, as they are compared
   double noise = 0;               // relative spread of the rounds
@@ -43,6 +43,9 @@ struct Request {
   const Problem* problem = nullptr;  // canonical
   const Device* device = nullptr;
   std::vector<Candidate> candidates;  // ranked: the first is the model's choice
+  /// So many of the own candidates are tried (0: all), and every vendor's. Those that failed before
+  /// take nobody's place; when all fail the next are tried, while there is time.
+  int own = 0;
   double time_limit_s = 30;
   /// What one candidate may take to be built and validated in the worker, at least, on a CPU with
   /// time for large operands added; fifty times what is predicted for it where that is more. The

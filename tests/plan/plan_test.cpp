@@ -1,4 +1,5 @@
 // Plans on the CPU: what run() refuses, how operands are mapped, modes and their sources.
+#include "families/family.hpp"
 #include "store/database.hpp"
 #include "support/cases.hpp"
 #include "support/folder_fixture.hpp"
@@ -297,6 +298,61 @@ TEST_F(Unwritable, AStoreIsSaidInTheNote) {
     GTEST_SKIP() << "the measurement was disturbed: " << note;
   }
   EXPECT_NE(note.find("not kept: store " + folder_.string()), std::string::npos) << note;
+}
+
+// Has the candidate's kernel hang.
+void bar(const Store& store, const std::string& device, const Problem& problem,
+         const CandidateReport& candidate) {
+  store.database().remember_failure({.device = device,
+                                     .family = candidate.family,
+                                     .family_version = families::find(candidate.family)->version(),
+                                     .configuration_name = candidate.configuration,
+                                     .problem = key(canonical(problem).problem),
+                                     .reason = "hang: did not end within 2.0 s"});
+}
+
+TEST(Planner, TheModelPassesOverWhatFailedBefore) {
+  const Store store = Store::none();
+  const Planner modelling(Device::cpu(), store);
+  const Problem problem = Problem::linear(4, 32, 32, DataType::f32);
+  const Plan first = modelling.plan(problem, untuned());
+  bar(store, Device::cpu().key(), problem, first.explanation().chosen);
+  const Plan next = modelling.plan(problem, untuned());
+  EXPECT_NE(next.kernel(), first.kernel());
+  EXPECT_EQ(next.explanation().candidates[0].failure,
+            "failed before: hang: did not end within 2.0 s");
+  PlanOptions forced = untuned();
+  forced.force = first.kernel();
+  EXPECT_THROW(modelling.plan(problem, forced), AllFailed);
+  forced.retune = true;
+  EXPECT_THROW(modelling.plan(problem, forced), AllFailed) << "it tries nothing again";
+}
+
+TEST(Planner, TuningPassesOverWhatFailedBeforeUntilNothingIsLeft) {
+  const Store store = Store::none();
+  const Planner tuning(Device::cpu(1), store);
+  const std::string device = Device::cpu(1).key();
+  const Problem problem = Problem::linear(4, 32, 32, DataType::f32);
+  const auto all = tuning.candidates(problem).candidates;
+  const auto is_last = [](const CandidateReport& one) { return one.family == "cpu_reference"; };
+  for (const CandidateReport& candidate : all) {
+    if (!is_last(candidate)) bar(store, device, problem, candidate);
+  }
+  PlanOptions options;
+  options.max_candidates = 1;
+  const Plan plan = tuning.plan(problem, options);
+  EXPECT_EQ(plan.kernel(), "cpu_reference/fp64");
+  EXPECT_EQ(plan.explanation().candidates.size(), all.size()) << "with why they are not tried";
+
+  store.database().remove(key(canonical(problem).problem), device);
+  for (const CandidateReport& candidate : all) bar(store, device, problem, candidate);
+  try {
+    tuning.plan(problem, options);
+    FAIL();
+  } catch (const AllFailed& error) {
+    EXPECT_NE(std::string(error.what()).find("cpu_reference/fp64: failed before: hang"),
+              std::string::npos);
+  }
 }
 
 TEST(Planner, BadProblemsAreRefusedBeforeAnythingElse) {

@@ -116,6 +116,36 @@ TEST_F(TunerTest, AVendorsFailureIsOfThatProblemOnly) {
   EXPECT_TRUE(other.outcomes[1].failure.starts_with("wrong: ")) << other.outcomes[1].failure;
 }
 
+TEST_F(TunerTest, WhatFailedBeforeTakesNobodysPlace) {
+  const auto candidates = [] {
+    return std::vector{fake(Act::wrong),    fake(Act::right),
+                       fake(Act::wrong, 1), fake(Act::right, 1),
+                       fake(Act::right, 2), fake(Act::right, 3, fake_vendor())};
+  };
+  tune(request({fake(Act::right), fake(Act::wrong), fake(Act::wrong, 1)}));
+  Request limited = request(candidates());
+  limited.own = 2;
+  limited.incumbent = 3;
+  const Result result = tune(limited);
+  ASSERT_EQ(result.outcomes.size(), 5U) << "the third that is right is one too many";
+  for (const std::size_t i : {0U, 2U}) {
+    EXPECT_TRUE(result.outcomes[i].failure.starts_with("failed before: wrong")) << i;
+  }
+  for (const std::size_t i : {1U, 3U, 4U}) EXPECT_GT(result.outcomes[i].best_us, 0) << i;
+  EXPECT_EQ(result.chosen, 3) << "the choice of before stays among equals";
+}
+
+TEST_F(TunerTest, WhenThoseAskedForFailTheNextAreTried) {
+  Request limited = request({fake(Act::wrong), fake(Act::no_build), fake(Act::wrong, 1),
+                             fake(Act::right), fake(Act::right, 1)});
+  limited.own = 2;
+  const Result result = tune(limited);
+  ASSERT_EQ(result.outcomes.size(), 4U);
+  EXPECT_EQ(result.chosen, 3);
+  EXPECT_GT(result.outcomes[3].best_us, 0);
+  EXPECT_EQ(failures().size(), 3U);
+}
+
 TEST_F(TunerTest, WhenAllFailNothingIsChosen) {
   const Result result = tune(request({fake(Act::crash), fake(Act::wrong), fake(Act::no_build)}));
   EXPECT_EQ(result.chosen, -1);
