@@ -156,8 +156,10 @@ int run_import(Context& context, const Options& options) {
     json["failures"] = imported.failures;
     context.out << document(json);
   } else {
-    context.out << fmt::format("{} of {} results were new or better and are kept in {}\n",
-                               imported.kept, imported.records, handle.database().location());
+    const auto count = static_cast<std::size_t>(imported.failures);
+    context.out << fmt::format("{} of {} results were new or better and are kept in {}{}\n",
+                               imported.kept, imported.records, handle.database().location(),
+                               count > 0 ? ", with " + count_text(count, "failure") : "");
   }
   return kDone;
 }
