@@ -3,9 +3,10 @@
 
 Most of its time goes into the headers, so a folder's files are read as one; where two of them use
 the same name and cannot be, each is read alone. What passed is remembered by content in
-build/lint, so that a second run looks only at what changed.
+build/lint, so that a second run looks only at what changed. Takes no arguments.
 """
 
+import argparse
 import concurrent.futures
 import hashlib
 import json
@@ -90,6 +91,8 @@ def lint_all(todo: dict[str, dict], settings: bytes) -> bool:
 
 
 def main() -> int:
+    argparse.ArgumentParser(description=__doc__,
+                            formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     version = subprocess.run(["clang-tidy", "--version"], check=True, capture_output=True).stdout
     headers = sorted([*ROOT.glob("src/**/*.hpp"), *ROOT.glob("include/**/*.hpp")])
