@@ -76,7 +76,8 @@ Terms terms_of(const CudaProfile& gpu, const HopperProduct& p) {
   t.blocks = std::ceil(k * p.input_bytes / 128);
   t.sms = gpu.multiprocessors;
   // GPCs have a number of SMs that large clusters do not divide.
-  t.sms_of_clusters = gpu.multiprocessors * 10 / 11;
+  const int usable = gpu.multiprocessors * 10 / 11;
+  t.sms_of_clusters = usable;
   t.warps = p.warps;
   t.clock_s = 1 / (kBoost * gpu.clock_ghz * 1e9);
   t.threads_a_s = row_clocks(p.ingest_a, p.input_bytes) * t.clock_s;
