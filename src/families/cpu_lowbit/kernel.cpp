@@ -166,6 +166,7 @@ class Panels final : public cpu_packed::PanelSource {
 
   cpu_packed::Region reads(std::int64_t begin, std::int64_t end, std::int64_t k,
                            std::int64_t depth) const override {
+    if (depth == 0) return {};  // K = 0: there need be no weight
     // The tiles of a row of tiles lie one after the other.
     constexpr std::int64_t kPanels = kTile / kPanelRows;
     const std::int64_t row_bytes = weight_.layout.tiles_k * weight_.layout.tile_bytes;
