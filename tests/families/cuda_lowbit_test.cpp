@@ -35,7 +35,7 @@ TEST(CudaLowbit, RefusesWithReasons) {
   EXPECT_NE(refusal(layer(1, "nf4:flat64:f32", 100)).find("across rows"), std::string::npos);
   EXPECT_EQ(refusal(layer(1, "rowlut4:g64:bf16")), "");
   EXPECT_EQ(refusal(layer(1, "int4r:g64:bf16")), "");
-  EXPECT_NE(refusal(Problem::linear(4, 64, 64, DataType::bf16)).find("no low-bit"),
+  EXPECT_NE(refusal(Problem::linear(4, 64, 64, DataType::bf16)).find("not a low-bit"),
             std::string::npos);
   Problem exact = layer(1, "nf4");
   exact.b.type = DataType::f32;
