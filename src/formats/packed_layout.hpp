@@ -66,10 +66,15 @@ constexpr int size_bytes(ScaleType type) {
 /// Of a format that passes check() and sizes from 0 to 2^40.
 PackedLayout packed_layout(const WeightFormat& format, std::int64_t n, std::int64_t k);
 
+/// Whether flat blocks begin in one row and end in the next.
+inline bool runs_across_rows(const WeightFormat& format, std::int64_t k) {
+  return format.grouping == Grouping::flat && k % format.group != 0;
+}
+
 /// The format by which a weight of K columns is multiplied: flat blocks that divide a row are
 /// groups along K.
 inline WeightFormat resolved(WeightFormat format, std::int64_t k) {
-  const bool in_rows = format.grouping == Grouping::flat && k % format.group == 0;
+  const bool in_rows = format.grouping == Grouping::flat && !runs_across_rows(format, k);
   if (in_rows && format.group <= 256) format.grouping = Grouping::along_k;
   return format;
 }
@@ -88,7 +93,7 @@ inline std::int64_t group_columns(const WeightFormat& format, std::int64_t k_siz
 /// Groups of a row that every tile holds complete and whose scales stand together.
 inline std::int64_t groups_together(const WeightFormat& format, std::int64_t k_size) {
   const bool aligned = format.grouping == Grouping::along_k ||
-                       (format.grouping == Grouping::flat && k_size % format.group == 0);
+                       (format.grouping == Grouping::flat && !runs_across_rows(format, k_size));
   return aligned && format.group < kTile ? kTile / format.group : 1;
 }
 

@@ -240,8 +240,7 @@ class LowBitKernel final : public Kernel {
   bool serves(const Problem& problem) const override {
     return problem.weight == format_ && problem.a.type == a_type_ && problem.b.type == b_type_ &&
            (setup_.blocks.split_k == 1 || problem.batch == 1) &&
-           (format_.grouping != Grouping::flat || setup_.path == Path::panels ||
-            problem.k % format_.group == 0);
+           (setup_.path == Path::panels || !formats::runs_across_rows(format_, problem.k));
   }
 
   std::size_t workspace_bytes(const Problem& problem) const override {

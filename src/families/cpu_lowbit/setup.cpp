@@ -13,9 +13,8 @@ constexpr std::array<std::string_view, 4> kIsaNames{"scalar", "avx2", "avx512", 
 // What the kernels that look up by permutes take.
 bool streams(const Problem& problem) {
   const WeightFormat& format = *problem.weight;
-  const bool aligned = format.grouping != Grouping::flat || problem.k % format.group == 0;
   return format.bits == 4 && format.zero == Zero::symmetric &&
-         format.codes != Codes::learned_per_row && aligned;
+         format.codes != Codes::learned_per_row && !formats::runs_across_rows(format, problem.k);
 }
 
 bool has(Isa isa, const CpuFeatures& features) {

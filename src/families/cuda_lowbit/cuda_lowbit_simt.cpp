@@ -114,8 +114,9 @@ class CudaLowbitSimt final : public CudaFamily {
         "constexpr bool kOrdered = {}, kPaired = {}, kAcross = {};\n"
         "constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kThreadM = {}, kThreadN = {};\n",
         static_cast<int>(a.type), static_cast<int>(a.major()), a.vector(16),
-        static_cast<int>(p.b.type), format.ordered, formats::paired(format), runs_across_rows(p),
-        v[kTileM], v[kTileN], kTileK, v[kThreadM], v[kThreadN]);
+        static_cast<int>(p.b.type), format.ordered, formats::paired(format),
+        formats::runs_across_rows(format, p.k), v[kTileM], v[kTileN], kTileK, v[kThreadM],
+        v[kThreadN]);
     source.preamble += weight_preamble(p);
     source.preamble += cuda_layout::epilogue_preamble(p, cuda_layout::output_width(p));
     return source;

@@ -52,10 +52,6 @@ int group_of(const WeightFormat& format) {
 
 }  // namespace
 
-bool runs_across_rows(const Problem& p) {
-  return p.weight->grouping == Grouping::flat && p.k % p.weight->group != 0;
-}
-
 int table_bytes(const WeightFormat& format) {
   const CodeKind kind = code_kind(format);
   if (kind == CodeKind::integer || kind == CodeKind::row_table) return 0;
@@ -74,7 +70,7 @@ int scale_bytes(const Problem& p) {
 std::optional<std::string> refuse_weight(const Problem& p) {
   if (!p.weight) return "B is not a low-bit weight";
   const WeightFormat& format = *p.weight;
-  if (runs_across_rows(p)) {
+  if (formats::runs_across_rows(format, p.k)) {
     return fmt::format("k = {} is no multiple of the flat blocks of {}: they run across rows", p.k,
                        format.group);
   }

@@ -21,9 +21,6 @@ std::optional<std::string> refuse_sizes(const Problem& problem);
 /// Why kernels for Hopper do not run.
 std::optional<std::string> refuse_device(const Device& device);
 
-/// Flat blocks that do not divide a row.
-bool runs_across_rows(const Problem& problem);
-
 /// Of the table of pairs in shared memory; 0 where there is none.
 int table_bytes(const WeightFormat& format);
 

@@ -126,8 +126,8 @@ void decode_tiles(const Weight& weight, std::int64_t panel, std::int64_t begin, 
 
 DecodePanel decoder_of(const Weight& weight) {
   const WeightFormat& format = weight.format;
-  const bool in_rows = format.grouping != Grouping::flat || weight.k % format.group == 0;
-  if (!in_rows || format.codes == Codes::learned_per_row) return decode_any;
+  const bool across = formats::runs_across_rows(format, weight.k);
+  if (across || format.codes == Codes::learned_per_row) return decode_any;
   const bool integer = format.codes == Codes::integer;
   switch (format.bits) {
     case 2:

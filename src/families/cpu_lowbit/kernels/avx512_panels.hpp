@@ -325,8 +325,8 @@ DecodePanel decoder_of(const WeightFormat& format) {
 void decode_panel(const Weight& weight, std::int64_t panel, std::int64_t begin, std::int64_t end,
                   float* out) {
   const WeightFormat& format = weight.format;
-  const bool in_rows = format.grouping != Grouping::flat || weight.k % format.group == 0;
-  const DecodePanel decode = in_rows ? decoder_of(format) : decode_any;
+  const bool across = formats::runs_across_rows(format, weight.k);
+  const DecodePanel decode = across ? decode_any : decoder_of(format);
   decode(weight, panel, begin, end, out);
 }
 
