@@ -1,5 +1,6 @@
 #include "families/cuda_common/gemm_kernel.hpp"
 
+#include "families/cuda_common/compiled_kernel.hpp"
 #include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/layout.hpp"
 
@@ -34,25 +35,16 @@ void transpose(GemmParams& q) {
   std::swap(q.d_row, q.d_col);
 }
 
-class GemmKernel final : public Kernel {
+class GemmKernel final : public CompiledKernel {
  public:
-  GemmKernel(const CudaFamily& family, const Device& device, const Configuration& configuration,
-             const TileLaunch& launch, const compile::Source& source,
-             const compile::Compiled& compiled)
-      : family_(family),
-        device_(device),
-        configuration_(configuration),
-        launch_(launch),
-        preamble_(source.preamble),
-        report_(compiled.report),
-        loaded_(cuda::LoadedKernel::load(device, compiled, source.kernel_name,
-                                         static_cast<unsigned>(launch.shared_bytes))) {
-    report_.dynamic_shared_bytes = static_cast<std::size_t>(launch.shared_bytes);
+  GemmKernel(const CudaFamily& family, const Problem& problem, const Device& device,
+             const Configuration& configuration, const TileLaunch& launch)
+      : CompiledKernel(family, problem, device, configuration), launch_(launch) {
+    load(static_cast<unsigned>(launch.shared_bytes));
   }
 
   bool serves(const Problem& problem) const override {
-    return !family_.refuse(problem, device_) && grid_size(problem, launch_) > 0 &&
-           family_.source(problem, device_, configuration_).preamble == preamble_;
+    return CompiledKernel::serves(problem) && grid_size(problem, launch_) > 0;
   }
 
   std::size_t workspace_bytes(const Problem& problem) const override {
@@ -67,22 +59,14 @@ class GemmKernel final : public Kernel {
     if (launch_.swap) transpose(params);
     const auto grid = static_cast<unsigned>(output_tiles(problem, launch_) * params.splits);
     void* arguments[] = {&params};
-    loaded_->launch({.grid = {grid, 1, 1},
-                     .threads = static_cast<unsigned>(launch_.threads),
-                     .shared_bytes = static_cast<unsigned>(launch_.shared_bytes)},
-                    arguments, stream);
+    launch({.grid = {grid, 1, 1},
+            .threads = static_cast<unsigned>(launch_.threads),
+            .shared_bytes = static_cast<unsigned>(launch_.shared_bytes)},
+           arguments, stream);
   }
 
-  const BuildReport& report() const override { return report_; }
-
  private:
-  const CudaFamily& family_;
-  Device device_;
-  Configuration configuration_;
   TileLaunch launch_;
-  std::string preamble_;
-  BuildReport report_;
-  std::shared_ptr<const cuda::LoadedKernel> loaded_;
 };
 
 }  // namespace
@@ -112,9 +96,7 @@ std::shared_ptr<const Kernel> make_gemm_kernel(const CudaFamily& family, const P
                                                const Device& device,
                                                const Configuration& configuration,
                                                const TileLaunch& launch) {
-  const compile::Source source = family.source(problem, device, configuration);
-  return std::make_shared<GemmKernel>(family, device, configuration, launch, source,
-                                      compile::compile(source));
+  return std::make_shared<GemmKernel>(family, problem, device, configuration, launch);
 }
 
 }  // namespace gemwright

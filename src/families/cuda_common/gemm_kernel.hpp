@@ -1,7 +1,6 @@
 // The kernels that take GemmParams: one grid of tiles, a part of K each.
 #pragma once
 
-#include "device/cuda/launch.hpp"
 #include "families/cuda_family.hpp"
 
 namespace gemwright {

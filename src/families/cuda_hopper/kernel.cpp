@@ -1,8 +1,8 @@
 #include "families/cuda_hopper/kernel.hpp"
 
 #include "cuda/hopper_params.cuh"
-#include "device/cuda/launch.hpp"
 #include "device/profile.hpp"
+#include "families/cuda_common/compiled_kernel.hpp"
 #include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/hopper_tiles.hpp"
 #include "families/cuda_common/layout.hpp"
@@ -41,30 +41,16 @@ const void* aligned_below(const void* pointer) {
   return static_cast<const char*>(pointer) - address % kAlignment;
 }
 
-class HopperKernel final : public Kernel {
+class HopperKernel final : public CompiledKernel {
  public:
   HopperKernel(const CudaFamily& family, const Problem& problem, const Device& device,
                const Configuration& configuration, const Setting& setting)
-      : family_(family),
-        device_(device),
-        configuration_(configuration),
-        setting_(setting),
-        source_(kernel_source(problem, setting)) {
+      : CompiledKernel(family, problem, device, configuration), setting_(setting) {
     const View view = view_of(problem, setting_.swap);
     shape_.threads = static_cast<unsigned>(threads(setting_, view));
     shape_.shared_bytes = static_cast<unsigned>(shared_bytes(setting_, view));
     shape_.cluster[0] = static_cast<unsigned>(setting_.cluster());
-    const compile::Compiled compiled = compile::compile(source_);
-    report_ = compiled.report;
-    report_.dynamic_shared_bytes = shape_.shared_bytes;
-    loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name, shape_.shared_bytes);
-    shape_.grid[0] = shape_.cluster[0];
-    clusters_ = std::max(1, loaded_->max_active_clusters(shape_));
-  }
-
-  bool serves(const Problem& problem) const override {
-    return !family_.refuse(problem, device_) &&
-           family_.source(problem, device_, configuration_).preamble == source_.preamble;
+    clusters_ = std::max(1, load_clusters(shape_));
   }
 
   std::size_t workspace_bytes(const Problem& problem) const override {
@@ -100,10 +86,8 @@ class HopperKernel final : public Kernel {
     shape.dependent = operands.early != Early::none;
     set_grid(params, shape, clusters_, setting_.split > 1);
     void* arguments[] = {&a, &b, &d, &params};
-    loaded_->launch(shape, arguments, stream);
+    launch(shape, arguments, stream);
   }
-
-  const BuildReport& report() const override { return report_; }
 
  private:
   // Of A, or of B with its rows being the columns of the product. `lines` of a copy: of K where it
@@ -115,7 +99,7 @@ class HopperKernel final : public Kernel {
     const cuda_layout::Plane plane =
         major_rows ? cuda_layout::Plane{rows, p.k, k_stride, 64, lines}
                    : cuda_layout::Plane{p.k, rows, row_stride, 128 / size_bytes(x.type), lines};
-    return encode(x, plane, p.batch, device_.ordinal(), tf32, 128, base);
+    return encode(x, plane, p.batch, device().ordinal(), tf32, 128, base);
   }
 
   cuda::TensorMap output(const View& view, void* base) const {
@@ -123,10 +107,10 @@ class HopperKernel final : public Kernel {
     const int columns = chunk_columns(p.d.type, setting_.columns_stored(), p.c.has_value());
     const int size = size_bytes(p.d.type);
     if (view.store == Store::rows) {
-      return encode(p.d, {p.n, p.m, p.d.row_stride, columns, 64}, p.batch, device_.ordinal(), false,
-                    columns * size, base);
+      return encode(p.d, {p.n, p.m, p.d.row_stride, columns, 64}, p.batch, device().ordinal(),
+                    false, columns * size, base);
     }
-    return encode(p.d, {p.m, p.n, p.d.col_stride, 128 / size, columns}, p.batch, device_.ordinal(),
+    return encode(p.d, {p.m, p.n, p.d.col_stride, 128 / size, columns}, p.batch, device().ordinal(),
                   false, 128, base);
   }
 
@@ -180,15 +164,9 @@ class HopperKernel final : public Kernel {
     return static_cast<unsigned>(lines * 128);
   }
 
-  const CudaFamily& family_;
-  Device device_;
-  Configuration configuration_;
   Setting setting_;
-  compile::Source source_;
-  BuildReport report_;
   cuda::LaunchShape shape_;  // but for the grid
   int clusters_ = 1;         // that the device holds at a time
-  std::shared_ptr<const cuda::LoadedKernel> loaded_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "families/cuda_lowbit/wide_kernel.hpp"
 
 #include "cuda/lowbit_params.cuh"
-#include "device/cuda/launch.hpp"
+#include "families/cuda_common/compiled_kernel.hpp"
 #include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/hopper_tiles.hpp"
 #include "families/cuda_common/layout.hpp"
@@ -22,29 +22,16 @@ using gemwright_device::LowbitWideParams;
 constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
 constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
-class WideKernel final : public Kernel {
+class WideKernel final : public CompiledKernel {
  public:
   WideKernel(const CudaFamily& family, const Problem& problem, const Device& device,
              const Configuration& configuration)
-      : family_(family),
-        device_(device),
-        configuration_(configuration),
-        setting_(wide_setting_of(configuration)),
-        source_(family.source(problem, device, configuration)) {
+      : CompiledKernel(family, problem, device, configuration),
+        setting_(wide_setting_of(configuration)) {
     shape_.threads = static_cast<unsigned>(setting_.threads());
     shape_.shared_bytes = static_cast<unsigned>(shared_bytes(setting_, problem));
     shape_.cluster[0] = static_cast<unsigned>(setting_.split);
-    const compile::Compiled compiled = compile::compile(source_);
-    report_ = compiled.report;
-    report_.dynamic_shared_bytes = shape_.shared_bytes;
-    loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name, shape_.shared_bytes);
-    shape_.grid[0] = shape_.cluster[0];
-    clusters_ = std::max(1, loaded_->max_active_clusters(shape_));
-  }
-
-  bool serves(const Problem& problem) const override {
-    return !family_.refuse(problem, device_) &&
-           family_.source(problem, device_, configuration_).preamble == source_.preamble;
+    clusters_ = std::max(1, load_clusters(shape_));
   }
 
   std::size_t workspace_bytes(const Problem& problem) const override {
@@ -68,7 +55,7 @@ class WideKernel final : public Kernel {
     cuda::encode(activations,
                  cuda_layout::operand_map(
                      problem.a, {problem.k, problem.m, problem.a.row_stride, 64, setting_.cols}, 1,
-                     device_.ordinal()),
+                     device().ordinal()),
                  a);
     cuda::TensorMap d{};  // stays empty where the kernel stores without
     if (stores_by_copies(setting_, problem)) {
@@ -77,14 +64,12 @@ class WideKernel final : public Kernel {
                    cuda_layout::operand_map(problem.d,
                                             {problem.n, problem.m, problem.d.row_stride, 128 / size,
                                              chunk_columns(setting_, problem)},
-                                            1, device_.ordinal()),
+                                            1, device().ordinal()),
                    operands.d);
     }
     void* arguments[] = {&activations, &d, &params};
-    loaded_->launch(shape, arguments, on);
+    launch(shape, arguments, on);
   }
-
-  const BuildReport& report() const override { return report_; }
 
  private:
   LowbitWideParams parameters(const Problem& problem, const Operands& operands,
@@ -113,15 +98,9 @@ class WideKernel final : public Kernel {
                         tiles_of(p.k, kStageColumns), clusters_, setting_.consumers);
   }
 
-  const CudaFamily& family_;
-  Device device_;
-  Configuration configuration_;
   WideSetting setting_;
-  compile::Source source_;
-  BuildReport report_;
   cuda::LaunchShape shape_;  // but for the grid
   int clusters_ = 1;         // that the device holds at a time
-  std::shared_ptr<const cuda::LoadedKernel> loaded_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "families/cuda_stream/kernel.hpp"
 
 #include "cuda/stream_params.cuh"
-#include "device/cuda/launch.hpp"
+#include "families/cuda_common/compiled_kernel.hpp"
 #include "families/cuda_common/gemm_params.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_common/operand_map.hpp"
@@ -18,26 +18,18 @@ using cuda_layout::tiles_of;
 using gemwright_device::GemmParams;
 using gemwright_device::StreamParams;
 
-class StreamKernel final : public Kernel {
+class StreamKernel final : public CompiledKernel {
  public:
   StreamKernel(const CudaFamily& family, const Problem& problem, const Device& device,
                const Configuration& configuration)
-      : family_(family),
-        device_(device),
-        configuration_(configuration),
-        setting_(setting_of(configuration)),
-        source_(family.source(problem, device, configuration)) {
+      : CompiledKernel(family, problem, device, configuration),
+        setting_(setting_of(configuration)) {
     shape_.threads = static_cast<unsigned>(setting_.threads());
     shape_.cluster[0] = static_cast<unsigned>(setting_.split);
     if (setting_.path == Path::ring) {
       shape_.shared_bytes = static_cast<unsigned>(ring_shared_bytes(setting_));
     }
-    const compile::Compiled compiled = compile::compile(source_);
-    report_ = compiled.report;
-    report_.dynamic_shared_bytes = shape_.shared_bytes;
-    loaded_ = cuda::LoadedKernel::load(device, compiled, source_.kernel_name, shape_.shared_bytes);
-    shape_.grid[0] = shape_.cluster[0];
-    slots_ = loaded_->max_active_clusters(shape_) * setting_.split;
+    slots_ = load_clusters(shape_) * setting_.split;
     if (!fits(view_of(problem, setting_.swap))) {
       throw DeviceError("only " + std::to_string(slots_) + " CTAs of " + name_of(setting_) +
                         " fit on the device at once");
@@ -45,10 +37,8 @@ class StreamKernel final : public Kernel {
   }
 
   bool serves(const Problem& problem) const override {
-    if (family_.refuse(problem, device_)) return false;
     const Problem view = view_of(problem, setting_.swap);
-    return view.m <= setting_.cols && fits(view) &&
-           family_.source(problem, device_, configuration_).preamble == source_.preamble;
+    return CompiledKernel::serves(problem) && view.m <= setting_.cols && fits(view);
   }
 
   std::size_t workspace_bytes(const Problem& /*problem*/) const override { return 0; }
@@ -64,8 +54,6 @@ class StreamKernel final : public Kernel {
     }
   }
 
-  const BuildReport& report() const override { return report_; }
-
  private:
   bool fits(const Problem& view) const {
     return slots_ > 0 &&
@@ -79,7 +67,7 @@ class StreamKernel final : public Kernel {
     shape.dependent = operands.early != Early::none;
     shape.grid[0] = static_cast<unsigned>(tiles_of(p.n, setting_.rows) * p.batch * setting_.split);
     void* arguments[] = {&params, &early};
-    loaded_->launch(shape, arguments, stream);
+    launch(shape, arguments, stream);
   }
 
   void run_ring(const Problem& p, const Operands& operands, Stream stream) const {
@@ -101,25 +89,19 @@ class StreamKernel final : public Kernel {
     shape.dependent = operands.early != Early::none;
     shape.grid[0] = static_cast<unsigned>(plan.grid);
     void* arguments[] = {&weights, &activations, &params};
-    loaded_->launch(shape, arguments, stream);
+    launch(shape, arguments, stream);
   }
 
   // Rows of K, 128 bytes of each at a time.
   void encode(cuda::TensorMap& map, const Operand& x, cuda_layout::Plane plane, std::int64_t batch,
               const void* base) const {
     plane.box_inner = 128 / size_bytes(x.type);
-    cuda::TensorMapShape shape = cuda_layout::operand_map(x, plane, batch, device_.ordinal());
+    cuda::TensorMapShape shape = cuda_layout::operand_map(x, plane, batch, device().ordinal());
     shape.tf32 = x.type == DataType::f32;
     cuda::encode(map, shape, base);
   }
 
-  const CudaFamily& family_;
-  Device device_;
-  Configuration configuration_;
   Setting setting_;
-  compile::Source source_;
-  BuildReport report_;
-  std::shared_ptr<const cuda::LoadedKernel> loaded_;
   cuda::LaunchShape shape_;  // without the grid
   int slots_ = 1;            // CTAs that are resident at once
 };
