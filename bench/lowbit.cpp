@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <utility>
 
@@ -37,6 +38,7 @@ struct Arguments {
   std::vector<std::string> formats = {"nf4", "int4", "mxfp4", "nvfp4"};
   std::vector<std::string> sizes;  // "NxK": instead of the models'
   int own = 12;
+  Activations activations = Activations::as_given;
   bool every = false;
   double seconds = 540;
 };
@@ -165,7 +167,6 @@ Row race(const Problem& low, const Problem& dense, const Device& device,
   if (arguments.every) print_every(low, coded, contenders);
 
   Row row = Row::of(low);
-  row.format = key(*low.weight);
   double best_own = 0;
   double best_vendor = 0;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
@@ -189,7 +190,8 @@ void print_means(const Report& report, const Arguments& arguments, bool cpu) {
   if (cpu) head.insert(head.end(), {"read / own", "own bf16 / own"});
   cli::Table table(head);
   for (const std::string& format : arguments.formats) {
-    const std::string name = key(parse_weight_format(format));
+    const bool rounded = arguments.activations != Activations::as_given;
+    const std::string name = key(parse_weight_format(format)) + (rounded ? "-a8" : "");
     for (const std::int64_t m : arguments.m) {
       const auto here = [&](const Row& row) { return row.m == m && row.format == name; };
       const auto mean = [&](const char* over) {
@@ -216,9 +218,11 @@ void measure_all(const Arguments& arguments, const Device& device, Report& repor
           return;
         }
         const auto layer = [&](auto... weight) {
-          return canonical(Problem::linear(m, shape.n, shape.k, DataType::bf16, weight...)).problem;
+          return Problem::linear(m, shape.n, shape.k, DataType::bf16, weight...);
         };
-        Row row = race(layer(parse_weight_format(format)), layer(), device, arguments);
+        Problem low = layer(parse_weight_format(format));
+        low.activations = arguments.activations;
+        Row row = race(canonical(low).problem, canonical(layer()).problem, device, arguments);
         row.model = shape.model;
         row.role = shape.role;
         report.add(std::move(row));
@@ -236,6 +240,7 @@ int run(const Arguments& arguments) {
     measure_lowbit_cpu({.shapes = shapes(arguments),
                         .m = arguments.m,
                         .formats = arguments.formats,
+                        .activations = arguments.activations,
                         .own = arguments.own,
                         .seconds = arguments.seconds},
                        device, report);
@@ -260,6 +265,11 @@ int main(int argc, char** argv) {
   app.add_option("--formats", arguments.formats)->delimiter(',')->capture_default_str();
   app.add_option("--sizes", arguments.sizes, "NxK of weights, instead of the models'")
       ->delimiter(',');
+  app.add_option("--activations", arguments.activations, "rounded to: as_given, e4m3 or int8")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Activations>{{"as_given", Activations::as_given},
+                                             {"e4m3", Activations::e4m3},
+                                             {"int8", Activations::int8}}));
   app.add_flag("--every", arguments.every, "print every own candidate");
   app.add_option("--own", arguments.own, "own candidates a shape, the best predicted; 0: all")
       ->capture_default_str();

@@ -53,16 +53,18 @@ struct Coded {
   std::shared_ptr<Copies> copies;
 };
 
-Problem layer(std::int64_t m, const Shape& shape, const std::string& format) {
-  return canonical(
-             Problem::linear(m, shape.n, shape.k, DataType::bf16, parse_weight_format(format)))
-      .problem;
+Problem layer(std::int64_t m, const Shape& shape, const std::string& format,
+              Activations activations) {
+  Problem problem =
+      Problem::linear(m, shape.n, shape.k, DataType::bf16, parse_weight_format(format));
+  problem.activations = activations;
+  return canonical(problem).problem;
 }
 
 // A and D of one problem and type.
-class Activations {
+class RowsAndResult {
  public:
-  Activations(const Problem& p)
+  explicit RowsAndResult(const Problem& p)
       : a_(static_cast<std::size_t>(p.m * p.k * size_bytes(p.a.type))),
         d_(static_cast<std::size_t>(p.m * p.n * size_bytes(p.d.type))) {
     tune::fill_random(a_.data(), 0, p.m * p.k, p.a.type,
@@ -101,7 +103,8 @@ class Bench {
   void shape(const Shape& shape, double budget) {
     std::vector<Coded> coded;
     for (const std::string& format : arguments_.formats) {
-      coded.push_back({format, std::make_shared<Copies>(layer(1, shape, format))});
+      coded.push_back(
+          {format, std::make_shared<Copies>(layer(1, shape, format, arguments_.activations))});
     }
     for (const std::int64_t m : arguments_.m) {
       measure(m, shape, coded, budget / static_cast<double>(arguments_.m.size()));
@@ -113,10 +116,11 @@ class Bench {
   void measure(std::int64_t m, const Shape& shape, const std::vector<Coded>& coded, double budget) {
     const Problem bf16 = Problem::linear(m, shape.n, shape.k, DataType::bf16);
     const Problem f32 = Problem::linear(m, shape.n, shape.k, DataType::f32);
-    Activations narrow(bf16);
-    Activations wide(f32);
+    RowsAndResult narrow(bf16);
+    RowsAndResult wide(f32);
     std::vector<Runner> runners = {reader(bf16, device_, threads_)};
-    for (const Coded& one : coded) add_coded(layer(m, shape, one.format), one, narrow, runners);
+    for (const Coded& one : coded)
+      add_coded(layer(m, shape, one.format, arguments_.activations), one, narrow, runners);
     Problem packed = bf16;
     packed.b.packed = true;
     add_family("cpu_packed", "own_bf16", packed, device_, narrow.operands(), arguments_.own,
@@ -133,7 +137,7 @@ class Bench {
   }
 
   // The race's weights are not for them: a packed weight has a header and scales.
-  void add_coded(const Problem& problem, const Coded& coded, Activations& x,
+  void add_coded(const Problem& problem, const Coded& coded, RowsAndResult& x,
                  std::vector<Runner>& runners) const {
     std::vector<Runner> own;
     add_family("cpu_lowbit", coded.format.c_str(), problem, device_, x.operands(), arguments_.own,
@@ -147,7 +151,7 @@ class Bench {
     }
   }
 
-  void add_any(const char* group, const Problem& problem, Activations& x,
+  void add_any(const char* group, const Problem& problem, RowsAndResult& x,
                std::vector<Runner>& runners) const {
     for (Runner& runner : onednn_any(problem, x.operands(), threads_)) {
       runner.group = group;
@@ -161,11 +165,10 @@ class Bench {
       const auto found = times.find(group);
       return found == times.end() ? 0.0 : found->second.first;
     };
-    const Problem problem = layer(m, shape, coded.format);
+    const Problem problem = layer(m, shape, coded.format, arguments_.activations);
     Row row = Row::of(problem);
     row.model = shape.model;
     row.role = shape.role;
-    row.format = key(*problem.weight);
     if (time(coded.format) > 0) row.kernel = times.at(coded.format).second;
     const auto dense_bytes = static_cast<double>(shape.n * shape.k * 2);
     const double read = time("read") * static_cast<double>(coded.copies->bytes()) / dense_bytes;

@@ -14,6 +14,7 @@ struct LowBitCpuArguments {
   std::vector<Shape> shapes;
   std::vector<std::int64_t> m;
   std::vector<std::string> formats;
+  Activations activations = Activations::as_given;  ///< of the own low-bit kernels
   int own = 5;  ///< own configurations of each kind, the best predicted
   double seconds = 120;
 };

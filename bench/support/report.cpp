@@ -56,6 +56,8 @@ Row Row::of(const Problem& problem) {
   row.k = problem.k;
   row.batch = problem.batch;
   row.type = gemwright::name(problem.a.type);
+  if (problem.weight) row.format = key(*problem.weight);
+  if (problem.activations != Activations::as_given) row.format += "-a8";
   return row;
 }
 

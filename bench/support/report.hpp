@@ -24,11 +24,11 @@ struct Row {
   std::int64_t k = 0;
   std::int64_t batch = 1;
   std::string type;    // of A and B, as gemwright::name(DataType)
-  std::string format;  // weight format; empty when dense
+  std::string format;  // weight format, with "-a8" where activations are rounded; empty when dense
   std::string kernel;  // name of the chosen one
   std::vector<std::pair<std::string, double>> us;
 
-  /// Sizes and type of the problem; the rest is left to the caller.
+  /// Sizes, type and format of the problem; the rest is left to the caller.
   static Row of(const Problem& problem);
   /// Time of a competitor; 0 when it was not measured.
   double time(const std::string& competitor) const;

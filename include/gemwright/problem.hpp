@@ -43,6 +43,15 @@ struct Problem {
   /// wrote, and b.type is the type that a codebook's entries are rounded to (A's, to be fast; f32
   /// leaves them as they are). Scales are never rounded.
   std::optional<WeightFormat> weight = {};
+  /// With a low-bit weight only. Each row of A, of each entry of the batch, is first rounded to
+  /// codes q and one fp32 scale s, and the product is that of the real numbers q * s:
+  ///
+  ///   s = largest |a| of the row / L in fp32, to nearest even; L = 448 (e4m3) or 127 (int8)
+  ///   q = a / s in fp32, to nearest even, then to the nearest code, ties to even, at most +-L
+  ///   q = 0 where s = 0; a row with a NaN or an infinity has s = NaN, and so has its row of D
+  ///
+  /// Codes and scales are defined to the bit: every kernel multiplies the same.
+  Activations activations = Activations::as_given;
   Operand d = {};
   /// Present when beta != 0; may be the same memory as D, in the same type and strides.
   std::optional<Operand> c = {};
@@ -70,7 +79,8 @@ struct Problem {
 
   /// Throws InvalidArgument when sizes, strides, types or alignments make no sense: negative sizes,
   /// strides, more than 2^48 elements, overlapping elements in D, beta != 0 without C, packed A, a
-  /// weight format whose fields do not fit, or whose B is not packed.
+  /// weight format whose fields do not fit, or whose B is not packed, activations to be rounded
+  /// without one.
   void check() const;
 
   /// Floating point operations, 2*M*N*K*batch.

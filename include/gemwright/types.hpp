@@ -23,6 +23,19 @@ std::string_view name(DataType type);
 /// Throws InvalidArgument for anything else.
 DataType parse_data_type(std::string_view text);
 
+/// What A's rows are rounded to before the product (Problem::activations says how, to the bit).
+enum class Activations : std::uint8_t {
+  as_given,  // nothing: A as it stands in memory
+  e4m3,      // 8-bit floats of the OCP (largest 448), with a scale for each row
+  int8,      // integers from -127 to 127, with a scale for each row
+};
+
+/// "as_given", "e4m3" or "int8".
+std::string_view name(Activations activations);
+
+/// Inverse of name(). Throws InvalidArgument for anything else.
+Activations parse_activations(std::string_view text);
+
 }  // namespace gemwright
 
 #pragma GCC visibility pop

@@ -122,6 +122,14 @@ void make_low_bit(Problem& problem, const WeightFormat& format) {
   problem.check();
 }
 
+void round_activations(Problem& problem, Activations to) {
+  if (!problem.weight) {
+    throw InvalidArgument("--activations", std::string(name(to)) + " with plain weights",
+                          "with low-bit weights: with --format, or packed ones");
+  }
+  problem.activations = to;
+}
+
 lists::Entry by_sizes(const ProblemOptions& options, std::int64_t m, DataType type) {
   Problem problem = Problem::bmm(options.batch, m, options.n, options.k, type);
   if (options.layout == "linear") {
@@ -281,6 +289,10 @@ void ProblemOptions::add_to(CLI::App& app) {
   app.add_option("--format", format,
                  "the weights in a low-bit format: nf4, int4, mxfp4, ... (docs/formats.md)")
       ->group(group);
+  app.add_option("--activations", activations,
+                 "of low-bit weights, rounded row by row to e4m3 or int8 before the product")
+      ->type_name("TYPE")
+      ->group(group);
   app.add_flag("--tf32", tf32, "fp32 inputs may be rounded to tf32")->group(group);
   app.add_option("--tp", tensor_parallel, "with --config: tensor-parallel degree")
       ->check(CLI::Range(1, 1024).description(""))
@@ -350,6 +362,10 @@ lists::Selection ProblemOptions::select() const {
   if (!format.empty()) {
     const WeightFormat weight = option("--format", format, parse_weight_format);
     for (auto& entry : all) make_low_bit(entry.problem, weight);
+  }
+  if (!activations.empty()) {
+    const Activations to = option("--activations", activations, parse_activations);
+    for (auto& entry : all) round_activations(entry.problem, to);
   }
   if (only.empty()) return selection;
 

@@ -71,6 +71,7 @@ struct ProblemOptions {
   std::string bias = "none";
   bool tf32 = false;
   std::string format;
+  std::string activations;
   std::string key;
   std::filesystem::path config;
   std::filesystem::path safetensors;

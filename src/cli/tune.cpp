@@ -107,9 +107,12 @@ Json json_of(const Row& row) {
   return json;
 }
 
-// "bf16", "bf16 x nf4:g64:bf16".
+// "bf16", "bf16 x nf4:g64:bf16", "bf16->e4m3 x nf4:g64:bf16".
 std::string type_text(const Problem& problem) {
-  const std::string type(name(problem.a.type));
+  std::string type(name(problem.a.type));
+  if (problem.activations != Activations::as_given) {
+    type += "->" + std::string(name(problem.activations));
+  }
   return problem.weight ? type + " x " + key(*problem.weight) : type;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gemwright/errors.hpp>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace gemwright {
@@ -14,6 +15,12 @@ const BuildReport& Kernel::report() const {
 std::string_view Family::summation_order(const Problem& /*problem*/,
                                          const Configuration& /*configuration*/) const {
   return {};
+}
+
+std::optional<std::string> refuse_activations(const Problem& problem) {
+  if (problem.activations == Activations::as_given) return std::nullopt;
+  return fmt::format("activations are to be rounded to {}: these kernels multiply them as given",
+                     name(problem.activations));
 }
 
 namespace families {

@@ -87,6 +87,9 @@ class Family {
                                               const Configuration& configuration) const = 0;
 };
 
+/// The refusal of families that multiply A as it is given, where the problem wants it rounded.
+std::optional<std::string> refuse_activations(const Problem& problem);
+
 namespace families {
 
 /// Every family of this build, in the order in which equal candidates are preferred.

@@ -17,11 +17,13 @@ namespace {
 using nlohmann::json;
 using Cells = std::map<std::string, std::string, std::less<>>;
 
-constexpr const char* kColumns = "m, n, k, dtype, batch, layout, bias, problem, model, role, count";
+constexpr const char* kColumns =
+    "m, n, k, dtype, format, activations, batch, layout, bias, problem, model, role, count";
 
 bool is_column(std::string_view name) {
   static const std::set<std::string, std::less<>> known = {
-      "m", "n", "k", "dtype", "batch", "layout", "bias", "problem", "model", "role", "count"};
+      "m",      "n",    "k",       "dtype", "format", "activations", "batch",
+      "layout", "bias", "problem", "model", "role",   "count"};
   return known.contains(name);
 }
 
@@ -67,6 +69,15 @@ DataType type_of(const Row& row, const Options& options) {
   }
 }
 
+void make_low_bit(Problem& problem, const Row& row) {
+  try {
+    problem.weight = parse_weight_format(row.text("format"));
+  } catch (const InvalidArgument& error) {
+    row.refuse("format", std::string("a weight format (") + error.what() + ")");
+  }
+  problem.b = {.type = problem.a.type, .row_stride = 0, .col_stride = 0, .packed = true};
+}
+
 Problem problem_of(const Row& row, std::int64_t m, const Options& options) {
   const DataType type = type_of(row, options);
   const std::int64_t n = row.size("n");
@@ -78,6 +89,18 @@ Problem problem_of(const Row& row, std::int64_t m, const Options& options) {
   if (layout == "linear") {
     problem.b.row_stride = 1;
     problem.b.col_stride = k;
+  }
+  if (row.has("format")) {
+    if (layout != "linear") row.refuse("layout", "linear, as packed weights have it");
+    if (batch > 1) row.refuse("batch", "1 with a format: products that share their weight");
+    make_low_bit(problem, row);
+  }
+  if (row.has("activations")) {
+    try {
+      problem.activations = parse_activations(row.text("activations"));
+    } catch (const InvalidArgument&) {
+      row.refuse("activations", "as_given, e4m3 or int8");
+    }
   }
   const std::string bias = row.text("bias", "none");
   if (bias != "none" && bias != "row" && bias != "column") {

@@ -53,6 +53,8 @@ namespace gemwright::model {
 namespace {
 
 double cuda_flops(const Problem& problem, const CudaProfile& gpu) {
+  if (problem.activations == Activations::e4m3 && gpu.f8_flops > 0) return gpu.f8_flops;
+  if (problem.activations == Activations::int8 && gpu.int8_ops > 0) return gpu.int8_ops;
   if (problem.a.type != DataType::f32) return gpu.f16_flops;
   return problem.allow_tf32 ? gpu.tf32_flops : gpu.f32_flops;
 }

@@ -57,7 +57,10 @@ Canonical canonical(const Problem& given) {
   Canonical result{.problem = given, .swapped = false};
   Problem& problem = result.problem;
   if (problem.beta == 0) problem.c.reset();
-  if (problem.k == 0) problem.alpha = 1;  // an infinity times no products is no NaN
+  if (problem.k == 0) {
+    problem.alpha = 1;  // an infinity times no products is no NaN
+    problem.activations = Activations::as_given;
+  }
   if (problem.bias == Bias::none) problem.bias_type = DataType::f32;
   const bool both_f32 = problem.a.type == DataType::f32 && problem.b.type == DataType::f32;
   problem.allow_tf32 = problem.allow_tf32 && both_f32;

@@ -88,6 +88,8 @@ void parse_field(Problem& problem, const std::string& field, std::string_view va
     problem.b = parse_operand(field, value);
   } else if (field == "w") {
     problem.weight = parse_weight_format(value);
+  } else if (field == "activations") {
+    problem.activations = parse_activations(value);
   } else if (field == "c") {
     problem.c = parse_operand(field, value);
   } else if (field == "d") {
@@ -100,7 +102,8 @@ void parse_field(Problem& problem, const std::string& field, std::string_view va
     problem.beta = parse_number<float>(field, value);
   } else {
     throw InvalidArgument("key", "field \"" + field + "\"",
-                          "m, n, k, batch, a, b, w, c, d, bias, alpha, beta, tf32, invariant");
+                          "m, n, k, batch, a, b, w, activations, c, d, bias, alpha, beta, tf32, "
+                          "invariant");
   }
 }
 
@@ -124,6 +127,9 @@ std::string key(const Problem& problem) {
   text +=
       fmt::format(" a={} b={} d={}", text_of(problem.a), text_of(problem.b), text_of(problem.d));
   if (problem.weight) text += " w=" + key(*problem.weight);
+  if (problem.activations != Activations::as_given) {
+    text += fmt::format(" activations={}", name(problem.activations));
+  }
   if (problem.c) text += " c=" + text_of(*problem.c);
   if (problem.bias != Bias::none || problem.bias_type != DataType::f32) {
     text += fmt::format(" bias={}:{}", bias_name(problem.bias), name(problem.bias_type));

@@ -98,6 +98,18 @@ void check_weight(const Problem& problem) {
   }
 }
 
+void check_activations(const Problem& problem) {
+  if (problem.activations > Activations::int8) {
+    throw InvalidArgument("activations", std::to_string(static_cast<int>(problem.activations)),
+                          "as_given, e4m3 or int8");
+  }
+  if (problem.activations != Activations::as_given && !problem.weight) {
+    throw InvalidArgument("activations",
+                          std::string(name(problem.activations)) + ", without a weight format",
+                          "as_given: activations are rounded for low-bit weights only");
+  }
+}
+
 // Of strides and sizes that have passed.
 void check_reach(const std::string& name, const Operand& operand, std::int64_t rows,
                  std::int64_t cols, std::int64_t batch) {
@@ -178,6 +190,7 @@ void Problem::check() const {
   check_operand("d", d, m, n, batch);
   if (c) check_operand("c", *c, m, n, batch);
   check_weight(*this);
+  check_activations(*this);
   check_bias(*this);
   check_reach("a", a, m, k, batch);
   check_reach("b", b, k, n, batch);

@@ -42,4 +42,23 @@ DataType parse_data_type(std::string_view text) {
                         "f32, f16, bf16 (or float32, float16, half, bfloat16)");
 }
 
+std::string_view name(Activations activations) {
+  switch (activations) {
+    case Activations::as_given:
+      return "as_given";
+    case Activations::e4m3:
+      return "e4m3";
+    case Activations::int8:
+      return "int8";
+  }
+  return "?";
+}
+
+Activations parse_activations(std::string_view text) {
+  for (const auto one : {Activations::as_given, Activations::e4m3, Activations::int8}) {
+    if (text == name(one)) return one;
+  }
+  throw InvalidArgument("activations", "\"" + std::string(text) + "\"", "as_given, e4m3 or int8");
+}
+
 }  // namespace gemwright

@@ -1,6 +1,7 @@
 #include "tune/products.hpp"
 
 #include "device/cpu/helpers.hpp"
+#include "numeric/activations.hpp"
 #include "numeric/convert.hpp"
 
 #include <algorithm>
@@ -32,6 +33,13 @@ struct Accumulator {
     square += squares;
   }
 };
+
+// A whole row as the product has it: codes times their scale.
+void round(Activations activations, std::span<double> row) {
+  std::vector<float> codes(row.begin(), row.end());
+  const double scale = numeric::round_activations(activations, codes);
+  for (std::size_t i = 0; i < row.size(); ++i) row[i] = scale * codes[i];
+}
 
 // Products of few lines with many, summed over as much of K as was added.
 class Sums {
@@ -138,7 +146,7 @@ void Values::gather(std::int64_t first, std::int64_t stride, std::int64_t count,
 }
 
 std::int64_t Lines::chunk(std::int64_t k) const {
-  return decoder != nullptr ? k : std::min(k, kDepthAtOnce);
+  return whole() ? k : std::min(k, kDepthAtOnce);
 }
 
 void Lines::read(std::int64_t batch, std::int64_t line, std::int64_t first, std::int64_t count,
@@ -148,11 +156,14 @@ void Lines::read(std::int64_t batch, std::int64_t line, std::int64_t first, std:
   } else {
     values->gather(batch * batch_stride + line * line_stride + first * k_stride, k_stride, count,
                    out);
+    if (activations != Activations::as_given)
+      round(activations, {out, static_cast<std::size_t>(count)});
   }
 }
 
 Lines rows_of(const Problem& problem, const Values& values) {
-  return {&values, problem.a.row_stride, problem.a.col_stride, problem.a.batch_stride, nullptr};
+  return {&values, problem.a.row_stride, problem.a.col_stride, problem.a.batch_stride,
+          nullptr, problem.activations};
 }
 
 Lines columns_of(const Problem& problem, const Values& values) {
@@ -164,15 +175,14 @@ std::vector<Product> products(const Lines& few_lines, std::span<const std::int64
                               const Lines& many_lines, std::span<const std::int64_t> many,
                               std::int64_t batch, std::int64_t k, int threads) {
   Sums sums(few_lines, few, many_lines, many, batch, threads);
-  const bool decoded = few_lines.decoder != nullptr || many_lines.decoder != nullptr;
-  if (!decoded && k > kRandomPeriod) {
+  const bool whole = few_lines.whole() || many_lines.whole();
+  if (!whole && k > kRandomPeriod) {
     // Along K both sides repeat, whatever their strides.
     sums.add(kRandomPeriod, kDepthHeld);
-    const std::int64_t whole = k / kRandomPeriod;
-    sums.multiply(static_cast<double>(whole));
+    sums.multiply(static_cast<double>(k / kRandomPeriod));
     sums.add(k % kRandomPeriod, kDepthHeld);
   } else {
-    sums.add(k, decoded ? k : kDepthHeld);
+    sums.add(k, whole ? k : kDepthHeld);
   }
   return sums.products(k);
 }

@@ -36,9 +36,11 @@ struct Lines {
   std::int64_t k_stride = 0;
   std::int64_t batch_stride = 0;
   const formats::RowDecoder* decoder = nullptr;
+  Activations activations = Activations::as_given;
 
-  /// Elements that are read at a time: a decoder gives whole lines.
+  /// Elements that are read at a time: lines that are decoded or rounded are read whole.
   std::int64_t chunk(std::int64_t k) const;
+  bool whole() const { return decoder != nullptr || activations != Activations::as_given; }
   void read(std::int64_t batch, std::int64_t line, std::int64_t first, std::int64_t count,
             double* out) const;
 };

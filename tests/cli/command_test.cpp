@@ -149,6 +149,13 @@ TEST_F(Command, AnOptionThatTheSourceDoesNotReadIsRefused) {
   other_layout.insert(other_layout.end(), {"--layout", "mm"});
   EXPECT_EQ(run(other_layout), kUsage);
   EXPECT_TRUE(failed_with(": --layout: given mm with --format; allowed: linear")) << err_;
+  auto rounded = low_bit;
+  rounded.insert(rounded.end(), {"--activations", "int8", "--json"});
+  EXPECT_EQ(run(rounded), kDone) << err_;
+  EXPECT_NE(out_.find(" activations=int8"), std::string::npos) << out_;
+  rounded[rounded.size() - 2] = "int4";
+  EXPECT_EQ(run(rounded), kUsage);
+  EXPECT_TRUE(failed_with(": --activations: given \"int4\"; allowed: as_given, e4m3")) << err_;
   auto no_format = low_bit;
   no_format.back() = "nf9";
   EXPECT_EQ(run(no_format), kUsage);

@@ -26,8 +26,9 @@ TEST_P(CpuConformance, EveryCase) {
   std::size_t turn = 0;
   std::string refusal;
   std::vector<Case> cases = all_cases(type);
-  const std::vector<Case> low_bit = low_bit_cases(type);
-  cases.insert(cases.end(), low_bit.begin(), low_bit.end());
+  for (const auto& more : {low_bit_cases(type), rounded_cases(type)}) {
+    cases.insert(cases.end(), more.begin(), more.end());
+  }
   for (const Case& description : cases) {
     const Problem problem = canonical(description.problem).problem;
     if (problem.batch * problem.m * problem.n * problem.k > kMostProducts) continue;

@@ -47,6 +47,27 @@ TEST(Table, ReadsJson) {
   EXPECT_EQ(entries[1].role, "r");
 }
 
+TEST(Table, ReadsLowBitWeightsAndActivations) {
+  const auto entries =
+      from_table("m,n,k,format,activations\n16,64,32,nf4,\n16,64,32,int4,int8\n16,64,32,,\n", {});
+  ASSERT_EQ(entries.size(), 3U);
+  const auto low_bit = [](const char* format) {
+    return Problem::linear(16, 64, 32, DataType::bf16, parse_weight_format(format));
+  };
+  EXPECT_EQ(entries[0].problem, low_bit("nf4"));
+  Problem rounded = low_bit("int4");
+  rounded.activations = Activations::int8;
+  EXPECT_EQ(entries[1].problem, rounded);
+  EXPECT_EQ(entries[2].problem, Problem::linear(16, 64, 32, DataType::bf16));
+  const std::string head = "m,n,k,format,activations,layout,batch\n1,2,3,";
+  EXPECT_EQ(refusal(head + "nf5\n").rfind("line 2: format: given nf5", 0), 0U);
+  EXPECT_EQ(refusal(head + "nf4,int4\n"),
+            "line 2: activations: given int4; allowed: as_given, e4m3 or int8");
+  EXPECT_EQ(refusal(head + ",int8\n").rfind("line 2: problem", 0), 0U);
+  EXPECT_EQ(refusal(head + "nf4,,mm\n").rfind("line 2: layout: given mm", 0), 0U);
+  EXPECT_EQ(refusal(head + "nf4,,,2\n").rfind("line 2: batch: given 2", 0), 0U);
+}
+
 TEST(Table, TakesMFromTheOptionsWhenItHasNone) {
   Options options;
   options.m = {1, 2, 3};

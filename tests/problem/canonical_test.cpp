@@ -90,6 +90,14 @@ TEST(Canonical, AlphaSaysNothingWithoutProducts) {
   EXPECT_EQ(canonical(problem).problem, Problem::mm(4, 4, 0, DataType::f32));
 }
 
+TEST(Canonical, ActivationsStayWhereThereAreAny) {
+  Problem problem = Problem::linear(4, 4, 8, DataType::f32, parse_weight_format("nf4"));
+  problem.activations = Activations::e4m3;
+  EXPECT_EQ(canonical(problem).problem.activations, Activations::e4m3);
+  problem.k = 0;
+  EXPECT_EQ(canonical(problem).problem.activations, Activations::as_given);
+}
+
 TEST(Canonical, IsIdempotent) {
   Problem problem = Problem::bmm(3, 5, 1, 7, DataType::f16);
   problem.beta = 1;

@@ -28,6 +28,18 @@ TEST(Key, ReadsBackEveryField) {
   EXPECT_EQ(parse_problem(key(problem)), problem);
 }
 
+TEST(Key, ReadsBackALowBitWeightAndItsActivations) {
+  Problem problem =
+      Problem::linear(16, 64, 32, DataType::bf16, parse_weight_format("int4:g32:bf16"));
+  const std::string as_given = key(problem);
+  EXPECT_EQ(as_given, "m=16 n=64 k=32 a=bf16:32:1 b=bf16:0:0#packed d=bf16:64:1 w=int4:g32:bf16");
+  for (const Activations to : {Activations::e4m3, Activations::int8}) {
+    problem.activations = to;
+    EXPECT_EQ(key(problem), as_given + " activations=" + std::string(name(to)));
+    EXPECT_EQ(parse_problem(key(problem)), problem);
+  }
+}
+
 TEST(Key, ProblemsThatDifferHaveKeysThatDiffer) {
   const Problem base = Problem::bmm(2, 8, 8, 8, DataType::f16);
   Problem other = base;
@@ -62,6 +74,8 @@ TEST(Key, RefusesWithTheFieldsName) {
   expect_refused("m=8 n=8 k=8" + rest + " beta=1", "c");
   expect_refused("m=8 n=8 k=8" + rest + " m=8", "key");
   expect_refused("m=8 n=8 k=8" + rest + " tf32 tf32", "key");
+  expect_refused("m=8 n=8 k=8" + rest + " activations=int8", "activations");
+  expect_refused("m=8 n=8 k=8" + rest + " activations=int7", "activations");
   expect_refused("m=8 n=8 k=8 a=f32:8:1@3 b=f32:8:1 d=f32:8:1", "a.alignment");
 }
 

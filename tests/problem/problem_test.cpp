@@ -66,6 +66,18 @@ TEST(Problem, EnumerationsThatAreNoneAreNamed) {
   problem.bias_type = no_type;
   EXPECT_EQ(refused_argument(problem), "bias_type");
   EXPECT_THROW(Problem::mm(8, 8, 8, no_type), InvalidArgument);
+  problem = Problem::linear(8, 8, 8, DataType::f32, parse_weight_format("nf4"));
+  problem.activations = static_cast<Activations>(3);
+  EXPECT_EQ(refused_argument(problem), "activations");
+}
+
+TEST(Problem, ActivationsAreRoundedForLowBitWeightsOnly) {
+  Problem problem = Problem::linear(8, 8, 8, DataType::f16);
+  problem.activations = Activations::int8;
+  EXPECT_EQ(refused_argument(problem), "activations");
+  problem = Problem::linear(8, 8, 8, DataType::f16, parse_weight_format("int4"));
+  problem.activations = Activations::int8;
+  EXPECT_EQ(refused_argument(problem), "");
 }
 
 TEST(Problem, EmptyOnesPassWhateverTheStrides) {

@@ -31,6 +31,8 @@ std::vector<Case> epilogue_cases(DataType type);
 std::vector<Case> value_cases(DataType type);
 /// Every weight format at tile and group edges, in M from 1 on, with epilogues.
 std::vector<Case> low_bit_cases(DataType type);
+/// Low-bit weights whose activations are rounded to 8 bits; also with NaN and infinities in rows.
+std::vector<Case> rounded_cases(DataType type);
 /// All of the above but the low-bit ones.
 std::vector<Case> all_cases(DataType type);
 

@@ -1,6 +1,7 @@
 #include "support/gemm_case.hpp"
 
 #include "formats/row_decoder.hpp"
+#include "numeric/activations.hpp"
 #include "numeric/convert.hpp"
 #include "problem/extent.hpp"
 #include "tune/low_bit.hpp"
@@ -149,6 +150,7 @@ Fixture::Fixture(const Case& description, Memory& memory, std::uint32_t seed)
   device_ = {at(a_, true), at(b_, true), at(case_.c_is_d ? d_ : c_, true), at(d_, true),
              at(bias_, true)};
   if (p.weight) make_low_bit_b();
+  if (p.activations != Activations::as_given) round_a();
   plan_output();
   if (p.b.packed && !p.weight) pack_b();
 }
@@ -166,6 +168,29 @@ void Fixture::make_low_bit_b() {
   void* on_device = memory_.allocate(bytes);
   memory_.upload(on_device, packed, bytes);
   device_.b = on_device;
+}
+
+void Fixture::round_a() {
+  const Problem& p = case_.problem;
+  for (std::int64_t row = 0; row < p.batch * p.m; ++row) {
+    std::vector<float> codes;
+    for (std::int64_t k = 0; k < p.k; ++k) {
+      codes.push_back(static_cast<float>(given_a(row / p.m, row % p.m, k)));
+    }
+    const double scale = numeric::round_activations(p.activations, codes);
+    for (const float code : codes) rounded_a_.push_back(scale * static_cast<double>(code));
+  }
+}
+
+double Fixture::given_a(std::int64_t batch, std::int64_t row, std::int64_t k) const {
+  const Operand& a = case_.problem.a;
+  return numeric::load(a.type, host_.a, offset_of(a, batch, row, k));
+}
+
+double Fixture::a_value(std::int64_t batch, std::int64_t row, std::int64_t k) const {
+  const Problem& p = case_.problem;
+  if (rounded_a_.empty()) return given_a(batch, row, k);
+  return rounded_a_[static_cast<std::size_t>((batch * p.m + row) * p.k + k)];
 }
 
 double Fixture::b_value(std::int64_t batch, std::int64_t k, std::int64_t col) const {
@@ -201,8 +226,7 @@ void Fixture::plan_output() {
         double sum = 0;
         double magnitude = 0;
         for (std::int64_t k = 0; k < p.k; ++k) {
-          const double term =
-              numeric::load(p.a.type, host_.a, offset_of(p.a, e, row, k)) * b_value(e, k, col);
+          const double term = a_value(e, row, k) * b_value(e, k, col);
           sum += term;
           magnitude += std::fabs(term);
         }

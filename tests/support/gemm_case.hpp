@@ -88,6 +88,9 @@ class Fixture {
   double value();
   void pack_b();
   void make_low_bit_b();
+  void round_a();
+  double given_a(std::int64_t batch, std::int64_t row, std::int64_t k) const;
+  double a_value(std::int64_t batch, std::int64_t row, std::int64_t k) const;
   double b_value(std::int64_t batch, std::int64_t k, std::int64_t col) const;
   void plan_output();
 
@@ -95,7 +98,8 @@ class Fixture {
   Memory& memory_;
   std::mt19937 random_;
   Buffer a_, b_, c_, d_, bias_;
-  std::vector<double> weight_;  // [N][K], of a problem with a weight format
+  std::vector<double> weight_;     // [N][K], of a problem with a weight format
+  std::vector<double> rounded_a_;  // [batch][M][K], of a problem whose activations are rounded
   Operands host_;
   Operands device_;
   std::vector<std::byte> expected_;  // D after the run, poison where nothing is written

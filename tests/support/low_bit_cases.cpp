@@ -32,6 +32,18 @@ Case low_bit_case(std::string_view format, const Shape& shape, DataType type, Fi
   return result;
 }
 
+// The same product with so few of K that many rows have no NaN or infinity.
+Case special_rows(Case one, std::int64_t k) {
+  const DataType type = one.problem.a.type;
+  const Activations to = one.problem.activations;
+  const std::string name = one.name;
+  one = low_bit_case(key(*one.problem.weight), {one.problem.m, one.problem.n, k}, type,
+                     Fill::special);
+  one.problem.activations = to;
+  one.name = name + " special";
+  return one;
+}
+
 }  // namespace
 
 std::vector<Case> low_bit_cases(DataType type) {
@@ -66,6 +78,40 @@ std::vector<Case> low_bit_cases(DataType type) {
   cases.push_back(low_bit_case("nf4:g64:bf16", {4, 70, 0}, type, Fill::normal));
   cases.push_back(low_bit_case("nf4:g64:f32", {4, 70, 100}, type, Fill::normal));
   cases.back().problem.b.type = DataType::f32;
+  return cases;
+}
+
+std::vector<Case> rounded_cases(DataType type) {
+  // Every kind of codes, zero points and grouping, with tiles of K and groups that end short.
+  constexpr std::string_view kFormats[] = {
+      "nf4:g64:bf16",    "fp4:flat64:f32",  "int4:g128:f16",     "int4z:g32:f16:order",
+      "int3z:g64:bf16",  "int3r:g64:f16",   "int2:g16:bf16",     "int8:row:f32",
+      "int8z:g256:f32",  "int4z:g16:bf16",  "e2m1:g32:e8m0",     "e4m3:row:f32",
+      "lut8:g64:f32",    "rowlut4:row:f16", "int2z:g64:bf16",    "int4:row:f32",
+      "int3:tensor:f32", "int8:g32:f16",    "e2m1:g16:e4m3*f32", "int4:flat256:f32",
+  };
+  std::vector<Case> cases;
+  std::size_t turn = 0;
+  for (const Activations to : {Activations::e4m3, Activations::int8}) {
+    for (const std::string_view format : kFormats) {
+      for (int i = 0; i < 3; ++i, turn += 5) {
+        Case one = low_bit_case(format, kShapes[turn % kShapes.size()], type, Fill::normal);
+        one.problem.activations = to;
+        one.name += fmt::format(" {}", name(to));
+        if (i == 1) {
+          one.problem.bias = Bias::per_column;
+          one.problem.alpha = -0.5F;
+        }
+        // Rows with a NaN or an infinity beside rows without.
+        if (i == 2) one = special_rows(std::move(one), 41);
+        cases.push_back(std::move(one));
+      }
+    }
+  }
+#if defined(GEMWRIGHT_SANITIZED)
+  std::size_t index = 0;
+  std::erase_if(cases, [&index](const Case&) { return index++ % 2 != 0; });
+#endif
   return cases;
 }
 

@@ -64,10 +64,24 @@ TEST_P(ReferenceOfType, AgreesWithTheOracleOnEveryLayoutAndEpilogue) {
 }
 
 TEST_P(ReferenceOfType, AgreesWithTheOracleOnEveryWeightFormat) {
-  for (const test::Case& one : test::low_bit_cases(GetParam())) {
-    const Problem problem = canonical(one.problem).problem;
-    if (problem.flops() > 1e6) continue;
-    EXPECT_EQ(check(*oracle().build(problem, Device::cpu(), {}), problem), "") << key(problem);
+  for (const auto& cases : {test::low_bit_cases(GetParam()), test::rounded_cases(GetParam())}) {
+    for (const test::Case& one : cases) {
+      const Problem problem = canonical(one.problem).problem;
+      if (problem.flops() > 1e6) continue;
+      EXPECT_EQ(check(*oracle().build(problem, Device::cpu(), {}), problem), "") << key(problem);
+    }
+  }
+}
+
+TEST(Reference, SeesActivationsThatAreRoundedOtherwise) {
+  Problem problem = Problem::linear(40, 50, 260, DataType::bf16, parse_weight_format("int4"));
+  problem.d.type = DataType::f32;
+  for (const Activations to : {Activations::as_given, Activations::e4m3, Activations::int8}) {
+    problem.activations = to;
+    for (const Activations other : {Activations::as_given, Activations::e4m3, Activations::int8}) {
+      const auto changed = check(problem, [=](Problem& p, Operands&) { p.activations = other; });
+      EXPECT_EQ(changed == "", other == to) << name(to) << " as " << name(other);
+    }
   }
 }
 

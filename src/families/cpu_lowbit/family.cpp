@@ -19,7 +19,7 @@ class LowBit final : public Family {
 
   std::optional<std::string> refuse(const Problem& problem, const Device&) const override {
     if (!problem.weight) return "B is not a low-bit weight";
-    return std::nullopt;
+    return refuse_activations(problem);
   }
 
   std::span<const std::string_view> parameters() const override { return parameter_names(); }

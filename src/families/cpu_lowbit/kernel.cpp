@@ -238,7 +238,8 @@ class LowBitKernel final : public Kernel {
 
   // The instruction set was chosen by the types, and the path by whether flat blocks divide K.
   bool serves(const Problem& problem) const override {
-    return problem.weight == format_ && problem.a.type == a_type_ && problem.b.type == b_type_ &&
+    return problem.weight == format_ && problem.activations == Activations::as_given &&
+           problem.a.type == a_type_ && problem.b.type == b_type_ &&
            (setup_.blocks.split_k == 1 || problem.batch == 1) &&
            (setup_.path == Path::panels || !formats::runs_across_rows(format_, problem.k));
   }

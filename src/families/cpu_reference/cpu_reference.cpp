@@ -2,10 +2,12 @@
 // the end.
 #include "families/family.hpp"
 #include "formats/packed_reader.hpp"
+#include "numeric/activations.hpp"
 #include "numeric/convert.hpp"
 
 #include <array>
 #include <optional>
+#include <vector>
 
 namespace gemwright {
 namespace {
@@ -21,11 +23,13 @@ class ReferenceKernel final : public Kernel {
     if (p.weight && p.k > 0) weight.emplace(operands.b, *p.weight, p.n, p.k, p.b.type);
     for (std::int64_t batch = 0; batch < p.batch; ++batch) {
       for (std::int64_t row = 0; row < p.m; ++row) {
+        std::vector<double> a;
+        if (weight) a = packed_row(p, operands, *weight, batch, row);
         for (std::int64_t col = 0; col < p.n; ++col) {
           const std::int64_t at =
               batch * p.d.batch_stride + row * p.d.row_stride + col * p.d.col_stride;
-          const double sum = weight ? low_bit_sum(p, operands, *weight, batch, row, col)
-                                    : plain_sum(p, operands, batch, row, col);
+          const double sum =
+              weight ? low_bit_sum(*weight, a, col) : plain_sum(p, operands, batch, row, col);
           numeric::store(p.d.type, operands.d, at, finished(p, operands, batch, row, col, sum));
         }
       }
@@ -45,14 +49,30 @@ class ReferenceKernel final : public Kernel {
     return sum;
   }
 
-  static double low_bit_sum(const Problem& p, const Operands& operands,
-                            const formats::PackedReader& weight, std::int64_t batch,
-                            std::int64_t row, std::int64_t col) {
-    const std::int64_t a = batch * p.a.batch_stride + row * p.a.row_stride;
-    double sum = 0;
+  // The row of A that meets the weight's packed columns, rounded as the problem says.
+  static std::vector<double> packed_row(const Problem& p, const Operands& operands,
+                                        const formats::PackedReader& weight, std::int64_t batch,
+                                        std::int64_t row) {
+    const std::int64_t first = batch * p.a.batch_stride + row * p.a.row_stride;
+    std::vector<float> given(static_cast<std::size_t>(p.k));
     for (std::int64_t k = 0; k < p.k; ++k) {
-      sum += numeric::load(p.a.type, operands.a, a + weight.column_of(k) * p.a.col_stride) *
-             weight.value(col, k);
+      given[static_cast<std::size_t>(k)] =
+          static_cast<float>(numeric::load(p.a.type, operands.a, first + k * p.a.col_stride));
+    }
+    const double scale = numeric::round_activations(p.activations, given);
+    std::vector<double> values(given.size());
+    for (std::int64_t k = 0; k < p.k; ++k) {
+      values[static_cast<std::size_t>(k)] =
+          scale * given[static_cast<std::size_t>(weight.column_of(k))];
+    }
+    return values;
+  }
+
+  static double low_bit_sum(const formats::PackedReader& weight, const std::vector<double>& a,
+                            std::int64_t col) {
+    double sum = 0;
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      sum += a[k] * weight.value(col, static_cast<std::int64_t>(k));
     }
     return sum;
   }

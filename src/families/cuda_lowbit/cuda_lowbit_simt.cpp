@@ -45,6 +45,7 @@ class CudaLowbitSimt final : public CudaFamily {
 
   std::optional<std::string> refuse(const Problem& p, const Device& device) const override {
     if (!p.weight) return "B is not a low-bit weight";
+    if (auto reason = refuse_activations(p)) return reason;
     const int sm = device.profile().cuda.sm;
     if (sm < 80) return fmt::format("needs sm_80 or newer; this device is sm_{}", sm);
     if (auto reason = refuse_sizes(p)) return reason;

@@ -3,6 +3,7 @@
 #include "cuda/lowbit_params.cuh"
 #include "device/profile.hpp"
 #include "families/cuda_common/layout.hpp"
+#include "families/family.hpp"
 #include "formats/packed_layout.hpp"
 
 #include <cstddef>
@@ -69,6 +70,7 @@ int scale_bytes(const Problem& p) {
 
 std::optional<std::string> refuse_weight(const Problem& p) {
   if (!p.weight) return "B is not a low-bit weight";
+  if (auto reason = refuse_activations(p)) return reason;
   const WeightFormat& format = *p.weight;
   if (formats::runs_across_rows(format, p.k)) {
     return fmt::format("k = {} is no multiple of the flat blocks of {}: they run across rows", p.k,
