@@ -266,10 +266,10 @@ int main(int argc, char** argv) {
   app.add_option("--sizes", arguments.sizes, "NxK of weights, instead of the models'")
       ->delimiter(',');
   app.add_option("--activations", arguments.activations, "rounded to: as_given, e4m3 or int8")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Activations>{{"as_given", Activations::as_given},
-                                             {"e4m3", Activations::e4m3},
-                                             {"int8", Activations::int8}}));
+      ->transform(CLI::CheckedTransformer(std::map<std::string, gemwright::Activations>{
+          {"as_given", gemwright::Activations::as_given},
+          {"e4m3", gemwright::Activations::e4m3},
+          {"int8", gemwright::Activations::int8}}));
   app.add_flag("--every", arguments.every, "print every own candidate");
   app.add_option("--own", arguments.own, "own candidates a shape, the best predicted; 0: all")
       ->capture_default_str();
