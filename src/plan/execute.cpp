@@ -40,13 +40,15 @@ Extent extent(const void* pointer, Operand operand, std::int64_t rows, std::int6
                 .pitch = 0,
                 .width = 0};
   normalise_strides(operand, rows, cols, batch);
-  if (batch > 1) return extent;
-  if (operand.col_stride == 1) {
-    extent.pitch = operand.row_stride * size;
-    extent.width = cols * size;
-  } else if (operand.row_stride == 1) {
-    extent.pitch = operand.col_stride * size;
-    extent.width = rows * size;
+  const bool by_rows = operand.col_stride == 1;
+  if (!by_rows && operand.row_stride != 1) return extent;
+  extent.pitch = (by_rows ? operand.row_stride : operand.col_stride) * size;
+  extent.width = (by_rows ? cols : rows) * size;
+  const std::int64_t step = operand.batch_stride * size;
+  if (batch > 1 && (by_rows ? rows : cols) <= 1) {
+    extent.pitch = step;
+  } else if (extent.pitch > 0 && step % extent.pitch != 0) {
+    extent.width += (batch - 1) * step;  // entries side by side, such as heads: one wide line
   }
   return extent;
 }

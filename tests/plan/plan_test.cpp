@@ -178,6 +178,31 @@ TEST(Plan, SlicesOfColumnMajorBuffersMayMeetButNotOverlap) {
   }
 }
 
+TEST(Plan, SlicesOfBatchesMayMeetButNotOverlap) {
+  // Lines of 32: entries of a batch one below the other, side by side, and of one line each.
+  struct Form {
+    std::int64_t m, row_stride, batch_stride, beside;
+  };
+  std::vector<float> buffer(std::size_t{3} * 8 * 64);
+  std::vector<float> b(64);
+  for (const auto& [m, row_stride, batch_stride, beside] :
+       {Form{8, 32, 8 * 32, 8}, Form{8, 64, 8, 24}, Form{1, 8, 32, 8}}) {
+    Problem problem = Problem::bmm(3, m, 8, 8, DataType::f32);
+    for (Operand* operand : {&problem.a, &problem.d}) {
+      operand->row_stride = row_stride;
+      operand->batch_stride = batch_stride;
+    }
+    problem.b.batch_stride = 0;
+    const Plan plan = planner().plan(problem, untuned());
+    for (const auto& [offset, argument] :
+         {std::pair{beside, ""}, {beside - 1, "operands.d"}, {beside / 2, "operands.d"}}) {
+      float* const d = buffer.data() + offset;
+      EXPECT_EQ(refused_argument(plan, {.a = buffer.data(), .b = b.data(), .d = d}), argument)
+          << m << ' ' << offset;
+    }
+  }
+}
+
 TEST(Plan, PackedWeightsAreNotWrittenOver) {
   Problem problem = Problem::linear(4, 33, 17, DataType::f32);
   problem.b.packed = true;
