@@ -43,21 +43,28 @@ std::string all_refusals(const Problem& problem, const std::vector<Refusal>& ref
   return text;
 }
 
-// The record's kernel, unless its family is gone or changed, or it no longer builds.
+// The record's kernel, unless its family is gone or changed, it failed since, or it no longer
+// builds.
 std::optional<Built> from_record(const store::Record& record, const Problem& problem,
-                                 const Device& device) {
+                                 const Device& device, store::Database& database) {
   const Family* family = families::find(record.chosen.family);
   if (family == nullptr || family->version() != record.chosen.family_version) return std::nullopt;
   if (family->refuse(problem, device)) return std::nullopt;
+  const auto passed_over = [&](const char* why, const std::string& what) {
+    log::warn("stored {}/{} {}: {}", record.chosen.family, record.chosen.configuration_name, why,
+              what);
+    return std::nullopt;
+  };
   try {
     const Configuration configuration =
         families::from_json(*family, record.chosen.configuration_json);
+    const tune::Failures failures(&database, problem, device, false);
+    const std::string failure = failures.remembered({family, configuration, {}});
+    if (!failure.empty()) return passed_over("is not used", failure);
     return Built{family->build(problem, device, configuration), explanation_of(record),
                  record.candidates_json};
   } catch (const Error& error) {
-    log::warn("stored {}/{} does not build: {}", record.chosen.family,
-              record.chosen.configuration_name, error.what());
-    return std::nullopt;
+    return passed_over("does not build", error.what());
   }
 }
 
@@ -212,7 +219,7 @@ Built by_tuning(std::vector<Candidate> ranked, const Problem& problem, const Dev
   if (kept.chosen.configuration_json != record.chosen.configuration_json ||
       kept.chosen.family != record.chosen.family) {
     // Another process was first: every process gives the same answer.
-    if (auto other = from_record(kept, problem, device)) return *std::move(other);
+    if (auto other = from_record(kept, problem, device, database)) return *std::move(other);
   }
   return built;
 }
@@ -248,8 +255,9 @@ Plan Planner::plan(const Problem& given, const PlanOptions& options) const {
   bool replace = options.retune;
   if (options.force.empty() && !options.retune) {
     if (const auto record = store_.database().find(key(problem), device_.key())) {
-      auto built =
-          has_more_time(options, *record) ? std::nullopt : from_record(*record, problem, device_);
+      auto built = has_more_time(options, *record)
+                       ? std::nullopt
+                       : from_record(*record, problem, device_, store_.database());
       if (built) return make_plan(given, form, device_, *std::move(built));
       replace = true;
     }

@@ -353,6 +353,25 @@ TEST(Planner, TheModelPassesOverWhatFailedBefore) {
   EXPECT_THROW(modelling.plan(problem, forced), AllFailed) << "it tries nothing again";
 }
 
+TEST(Planner, WhatFailedSinceIsNoAnswer) {
+  const Store store = Store::none();
+  const Planner tuning(Device::cpu(1), store);
+  const Problem problem = Problem::linear(4, 32, 32, DataType::f32);
+  PlanOptions options;
+  options.max_candidates = 1;
+  const Plan first = tuning.plan(problem, options);
+  const std::string device = Device::cpu(1).key();
+  if (!store.database().find(key(canonical(problem).problem), device)) {
+    GTEST_SKIP() << "the measurement was disturbed: " << first.explanation().note;
+  }
+  // A hang on another problem counts here too, but for a vendor's choice.
+  const CandidateReport& chosen = first.explanation().chosen;
+  const Problem other = Problem::linear(5, 32, 32, DataType::f32);
+  bar(store, device, chosen.vendor ? problem : other, chosen);
+  EXPECT_THROW(tuning.plan(problem, {.mode = Mode::store_only}), Unsupported);
+  EXPECT_NE(tuning.plan(problem, options).kernel(), first.kernel());
+}
+
 TEST(Planner, TuningPassesOverWhatFailedBeforeUntilNothingIsLeft) {
   const Store store = Store::none();
   const Planner tuning(Device::cpu(1), store);
