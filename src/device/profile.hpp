@@ -16,7 +16,7 @@ struct CpuFeatures {
   bool avx512 = false;  // F, BW, VL, DQ
   bool avx512_bf16 = false;
   bool avx512_fp16 = false;
-  bool avx512_vnni = false;
+  bool avx512_vnni = false;  // and VBMI: all but the first two that have the one have the other
   bool amx_bf16 = false;
 };
 

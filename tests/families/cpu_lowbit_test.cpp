@@ -1,9 +1,13 @@
 #include "families/cpu_lowbit/setup.hpp"
+#include "formats/codebooks.hpp"
+#include "formats/groups.hpp"
+#include "numeric/convert.hpp"
 #include "support/cases.hpp"
 #include "tune/low_bit.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -28,7 +32,13 @@ Setup panels(Isa isa, cpu_packed::Isa packed, int rows, int width, int kc, int s
            2, split}};
 }
 
-// Both paths by each instruction set: panels in blocks of one tile and of more, with K whole and
+Setup integers(Isa isa) {
+  Setup setup{isa, Path::integers, {}};
+  setup.blocks.threads = 2;
+  return setup;
+}
+
+// All paths by each instruction set: panels in blocks of one tile and of more, with K whole and
 // split.
 std::vector<Setup> every_way(std::int64_t m) {
   const int few = static_cast<int>(std::min<std::int64_t>(m, 6));
@@ -41,6 +51,7 @@ std::vector<Setup> every_way(std::int64_t m) {
     stream.blocks.threads = 2;
     all.push_back(stream);
   }
+  for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512_vnni}) all.push_back(integers(isa));
   return all;
 }
 
@@ -50,7 +61,10 @@ class LowBitIsa : public testing::TestWithParam<DataType> {};
 TEST_P(LowBitIsa, EveryInstructionSetIsRightOnEveryFormat) {
   const Device device = Device::cpu();
   std::set<std::string> formats;
-  for (const test::Case& one : test::low_bit_cases(GetParam())) {
+  std::vector<test::Case> cases = test::low_bit_cases(GetParam());
+  const std::vector<test::Case> rounded = test::rounded_cases(GetParam());
+  cases.insert(cases.end(), rounded.begin(), rounded.end());
+  for (const test::Case& one : cases) {
     const Problem problem = canonical(one.problem).problem;
     const auto memory = test::host_memory();
     test::Fixture fixture(one, *memory);
@@ -89,13 +103,95 @@ TEST(LowBit, TakesStridesBatchesAndManyRows) {
   }
 }
 
+// Rows of integers whose largest is 127 have a scale of 1, and are their own codes.
+class ExactActivations {
+ public:
+  ExactActivations(const std::string& format, std::int64_t m, std::int64_t n, std::int64_t k)
+      : problem(Problem::linear(m, n, k, DataType::bf16, parse_weight_format(format))) {
+    problem.activations = Activations::int8;
+    problem.d.type = DataType::f32;
+    weight = tune::test_weight(problem);
+    std::fill(weight.scales.begin(), weight.scales.end(), 0x40000000U);  // 2
+    for (std::int64_t i = 0; i < m * k; ++i) {
+      const std::int64_t value = i % k == i / k % k ? 127 - i % 2 * 254 : i * i % 173 % 59 - 29;
+      a.push_back(numeric::to_bf16(static_cast<float>(value)));
+    }
+  }
+
+  float exact(std::int64_t row, std::int64_t col) const {
+    const formats::Groups groups{weight.format, weight.n, weight.k};
+    double sum = 0;
+    for (std::int64_t k = 0; k < problem.k; ++k) {
+      const auto at = static_cast<std::size_t>(col * problem.k + k);
+      double value = formats::code_value(weight.format, weight.codes[at]);
+      if (weight.format.zero == Zero::integer) {
+        const std::int64_t group = k / formats::group_columns(weight.format, weight.k);
+        value -= weight.zeros[static_cast<std::size_t>(groups.first(col) + group)];
+      }
+      sum += 2 * value * numeric::from_bf16(a[static_cast<std::size_t>(row * problem.k + k)]);
+    }
+    return static_cast<float>(sum);
+  }
+
+  Problem problem;
+  CodedWeight weight;
+  std::vector<std::uint16_t> a;
+};
+
+// Past the tiles of W, the rows that a pass takes and the columns that a block of codes does.
+TEST(LowBit, IntegersAreExact) {
+  const std::array<std::array<std::int64_t, 3>, 7> shapes{{{1, 1, 1},
+                                                           {6, 64, 64},
+                                                           {7, 65, 63},
+                                                           {2, 130, 300},
+                                                           {13, 63, 512},
+                                                           {5, 70, 1300},
+                                                           {200, 3, 90}}};
+  for (const char* format : {"int4:g128:f32", "int4z:g32:f32", "int8:row:f32", "int8z:g64:f32",
+                             "int3z:g16:f32", "int2:g256:f32", "e2m1:g32:f32", "int3:tensor:f32"}) {
+    for (const auto& [m, n, k] : shapes) {
+      const ExactActivations exact(format, m, n, k);
+      auto memory = test::host_memory();
+      void* packed = memory->allocate(packed_weights_bytes(exact.problem));
+      pack_weights(exact.weight, packed);
+      for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512_vnni}) {
+        const auto setup = integers(isa);
+        const auto& features = Device::cpu().profile().cpu.features;
+        if (kernels(isa, setup.path, exact.problem, features) == nullptr) continue;
+        const auto kernel = family().build(exact.problem, Device::cpu(), encode(setup));
+        std::vector<std::byte> workspace(kernel->workspace_bytes(exact.problem));
+        std::vector<float> d(static_cast<std::size_t>(m * n), 1e30F);
+        kernel->run(exact.problem, {.a = exact.a.data(), .b = packed, .d = d.data()},
+                    workspace.data(), {});
+        for (std::int64_t i = 0; i < m * n; ++i) {
+          ASSERT_EQ(d[static_cast<std::size_t>(i)], exact.exact(i / n, i % n))
+              << setup_name(setup) << " " << key(exact.problem) << " at " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(LowBit, AKernelServesActivationsAsItWasBuiltForAlone) {
+  Problem problem = Problem::linear(2, 64, 64, DataType::bf16, parse_weight_format("int4"));
+  const auto setup = panels(Isa::scalar, cpu_packed::Isa::scalar, 1, 1, 64, 1);
+  const auto as_given = family().build(problem, Device::cpu(), encode(setup));
+  problem.activations = Activations::e4m3;
+  const auto rounded = family().build(problem, Device::cpu(), encode(setup));
+  EXPECT_TRUE(rounded->serves(problem));
+  EXPECT_FALSE(as_given->serves(problem));
+  problem.activations = Activations::int8;
+  EXPECT_FALSE(rounded->serves(problem));
+}
+
 // What summation_order promises: a row's bits are the same alone and among others.
 TEST(LowBit, ARowDoesNotDependOnTheOthers) {
   constexpr std::int64_t kRows = 13;
-  for (const char* format : {"nf4:g64:bf16", "nvfp4", "int4z:g32:f16"}) {
+  for (const char* format : {"nf4:g64:bf16", "nvfp4", "int4z:g32:f16", "int4:g128:bf16"}) {
     Problem problem =
         Problem::linear(kRows, 100, 1000, DataType::bf16, parse_weight_format(format));
     problem.d.type = DataType::f32;
+    if (problem.weight->group == 128) problem.activations = Activations::int8;
     const CodedWeight weight = tune::test_weight(problem);
     auto memory = test::host_memory();
     void* packed = memory->allocate(packed_weights_bytes(problem));
@@ -129,10 +225,11 @@ TEST(LowBit, ARowDoesNotDependOnTheOthers) {
 
 TEST(LowBit, InfiniteScalesMeetNoPadding) {
   const Device device = Device::cpu();
-  for (const std::int64_t k : {1, 2, 9, 64, 65, 100}) {
-    const Problem problem =
+  for (const std::int64_t k : {1, 2, 9, 16, 64, 65, 100, 101}) {
+    Problem problem =
         canonical(Problem::linear(1, 3, k, DataType::f32, parse_weight_format("int4:g16:f32")))
             .problem;
+    if (k % 2 == 0) problem.activations = Activations::int8;
     CodedWeight weight = tune::test_weight(problem);
     std::fill(weight.codes.begin(), weight.codes.end(), std::uint8_t{9});  // one
     std::fill(weight.scales.begin(), weight.scales.end(), 0x7F800000U);    // infinity

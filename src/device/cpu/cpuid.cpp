@@ -92,7 +92,7 @@ CpuFeatures features() {
              bit(extended.ebx, 30) && bit(extended.ebx, 31);
   f.avx512_bf16 = f.avx512 && bit(extended1.eax, 5);
   f.avx512_fp16 = f.avx512 && bit(extended.edx, 23);
-  f.avx512_vnni = f.avx512 && bit(extended.ecx, 11);
+  f.avx512_vnni = f.avx512 && bit(extended.ecx, 11) && bit(extended.ecx, 1);
   f.amx_bf16 = f.avx512 && (states & kAmxState) == kAmxState && bit(extended.edx, 24) &&
                bit(extended.edx, 22) && allowed_amx();
   return f;

@@ -5,6 +5,7 @@
 #include "model/cpu_rates.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gemwright::cpu_lowbit {
 namespace {
@@ -28,6 +29,16 @@ CodeCost stream_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
   return {0.021e-9 + scales, 2.9 / cpu.f32_flops};
 }
 
+// Of seconds of arithmetic beside the stream of memory, and of what comes before.
+Estimate overlapped(const Problem& problem, const CpuProfile& cpu, const Setup& setup, double math,
+                    double before) {
+  const double memory = problem.bytes() / model::dram_bytes_per_s(cpu, setup.blocks.threads);
+  const double overhead = setup.blocks.threads > 1 ? 2 * cpu.fork_join_s : 0;
+  const double together = std::max(math, memory) + kOverlap * std::min(math, memory);
+  return {.us = (before + together + overhead) * 1e6,
+          .bound = math > memory ? Bound::math : Bound::memory};
+}
+
 Estimate streaming(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
   const CodeCost code = stream_cost(problem, cpu, setup.isa);
   const double rows = static_cast<double>(problem.m) * static_cast<double>(problem.batch);
@@ -37,10 +48,34 @@ Estimate streaming(const Problem& problem, const CpuProfile& cpu, const Setup& s
       std::max(1.0, static_cast<double>(formats::ceil_div(problem.n, formats::kTile)) * passes);
   const double threads = std::min(static_cast<double>(setup.blocks.threads), tasks);
   const double math = codes * (code.decode * passes + code.row * rows) / threads;
-  const double memory = problem.bytes() / model::dram_bytes_per_s(cpu, setup.blocks.threads);
-  const double overhead = setup.blocks.threads > 1 ? 2 * cpu.fork_join_s : 0;
-  const double together = std::max(math, memory) + kOverlap * std::min(math, memory);
-  return {.us = (together + overhead) * 1e6, .bound = math > memory ? Bound::math : Bound::memory};
+  return overlapped(problem, cpu, setup, math, 0);
+}
+
+// Seconds that a core takes for a code of a block of integers: to decode it, and for each row of A.
+CodeCost integer_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
+  // Sums are scaled once a segment: a conversion and a multiply-add for as many products as a
+  // quarter of its columns.
+  const auto segment = static_cast<double>(segment_columns(*problem.weight, problem.k));
+  const double scaling = 1 + 12 / segment;
+  if (isa == Isa::avx512_vnni) return {0.02e-9 + 0.4e-9 / segment, 0.6 / cpu.f32_flops * scaling};
+  if (isa == Isa::avx2) return {0.3e-9, 4 / cpu.f32_flops * scaling};
+  return {3e-9, 0.5e-9};
+}
+
+Estimate integers(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
+  constexpr double kRounding = 2e-9;  // seconds an element of A
+  const CodeCost code = integer_cost(problem, cpu, setup.isa);
+  const double rows = static_cast<double>(problem.m) * static_cast<double>(problem.batch);
+  const double threads =
+      std::min(static_cast<double>(setup.blocks.threads),
+               std::max(1.0, static_cast<double>(formats::ceil_div(problem.n, formats::kTile))));
+  const double codes = static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  const double passes = static_cast<double>(problem.batch) *
+                        std::max(1.0, std::ceil(static_cast<double>(problem.m) / 192));
+  const double rounding = kRounding * rows * static_cast<double>(problem.k) /
+                          std::min(static_cast<double>(setup.blocks.threads), std::max(rows, 1.0));
+  const double math = codes * (code.decode * passes + code.row * rows) / threads;
+  return overlapped(problem, cpu, setup, math, rounding);
 }
 
 // Seconds of a core to make an element of a panel.
@@ -62,6 +97,7 @@ double multiply_rate(const CpuProfile& cpu, Isa isa) {
 
 Estimate cost(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
   if (setup.path == Path::stream) return streaming(problem, cpu, setup);
+  if (setup.path == Path::integers) return integers(problem, cpu, setup);
   const cpu_packed::Geometry g(setup.blocks, cpu_packed::Loader::f32, dense(problem));
   const auto elements = static_cast<double>(std::max<std::int64_t>(problem.n * problem.k, 1));
   model::BlockedWork work;
@@ -69,7 +105,7 @@ Estimate cost(const Problem& problem, const CpuProfile& cpu, const Setup& setup)
   work.n = problem.n;
   work.k = problem.k;
   work.batch = problem.batch;
-  work.bytes_a = size_bytes(problem.a.type);
+  work.bytes_a = size_bytes(dense(problem).a.type);
   work.bytes_b =
       static_cast<double>(formats::packed_layout(*problem.weight, problem.n, problem.k).bytes) /
       elements;

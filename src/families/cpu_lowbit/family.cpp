@@ -1,4 +1,5 @@
-// Low-bit weights on CPUs: decoded as they stream past a few rows of A, or into panels for many.
+// Low-bit weights on CPUs: decoded as they stream past a few rows of A, into panels for many, or
+// multiplied as integers with int8 activations.
 #include "families/cpu_lowbit/cost.hpp"
 #include "families/cpu_lowbit/kernel.hpp"
 #include "families/cpu_lowbit/setup.hpp"
@@ -19,7 +20,7 @@ class LowBit final : public Family {
 
   std::optional<std::string> refuse(const Problem& problem, const Device&) const override {
     if (!problem.weight) return "B is not a low-bit weight";
-    return refuse_activations(problem);
+    return std::nullopt;
   }
 
   std::span<const std::string_view> parameters() const override { return parameter_names(); }

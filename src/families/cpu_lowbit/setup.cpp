@@ -1,5 +1,7 @@
 #include "families/cpu_lowbit/setup.hpp"
 
+#include "families/cpu_lowbit/rounded.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -8,7 +10,17 @@
 namespace gemwright::cpu_lowbit {
 namespace {
 
-constexpr std::array<std::string_view, 4> kIsaNames{"scalar", "avx2", "avx512", "avx512_bf16"};
+constexpr std::array<std::string_view, 5> kIsaNames{"scalar", "avx2", "avx512", "avx512_bf16",
+                                                    "avx512_vnni"};
+
+// What is multiplied as integers.
+bool whole_numbers(const Problem& problem) {
+  const WeightFormat& format = *problem.weight;
+  const bool codes =
+      (format.codes == Codes::integer && format.zero != Zero::real) || format.codes == Codes::e2m1;
+  return problem.activations == Activations::int8 && codes &&
+         !formats::runs_across_rows(format, problem.k);
+}
 
 // What the kernels that look up by permutes take.
 bool streams(const Problem& problem) {
@@ -27,6 +39,8 @@ bool has(Isa isa, const CpuFeatures& features) {
       return features.avx512;
     case Isa::avx512_bf16:
       return features.avx512 && features.avx512_bf16;
+    case Isa::avx512_vnni:
+      return features.avx512_vnni;
   }
   return false;
 }
@@ -41,14 +55,10 @@ const KernelTable* table_of(Isa isa) {
       return avx512_kernels();
     case Isa::avx512_bf16:
       return avx512_bf16_kernels();
+    case Isa::avx512_vnni:
+      return avx512_vnni_kernels();
   }
   return nullptr;
-}
-
-cpu_packed::Isa packed_isa(Isa isa) {
-  return isa == Isa::scalar ? cpu_packed::Isa::scalar
-         : isa == Isa::avx2 ? cpu_packed::Isa::avx2
-                            : cpu_packed::Isa::avx512;
 }
 
 // Cpu_packed's for a B that it packs, in depths of whole tiles.
@@ -63,8 +73,8 @@ void add_panels(const Problem& problem, const CpuProfile& cpu, Isa isa, std::vec
   }
 }
 
-void add_stream(const CpuProfile& cpu, Isa isa, std::vector<Setup>& out) {
-  Setup setup{isa, Path::stream, {}};
+void add_threads(const CpuProfile& cpu, Isa isa, Path path, std::vector<Setup>& out) {
+  Setup setup{isa, path, {}};
   setup.blocks.threads = cpu.threads;
   out.push_back(setup);
   setup.blocks.threads = 1;
@@ -72,6 +82,12 @@ void add_stream(const CpuProfile& cpu, Isa isa, std::vector<Setup>& out) {
 }
 
 }  // namespace
+
+cpu_packed::Isa packed_isa(Isa isa) {
+  return isa == Isa::scalar ? cpu_packed::Isa::scalar
+         : isa == Isa::avx2 ? cpu_packed::Isa::avx2
+                            : cpu_packed::Isa::avx512;
+}
 
 std::span<const std::string_view> parameter_names() {
   static constexpr std::array<std::string_view, 9> names{"isa", "path", "rows",    "panels", "mc",
@@ -83,7 +99,7 @@ Setup decode(const Configuration& configuration) {
   const auto& v = configuration.values;
   const auto isa = static_cast<Isa>(v[0]);
   const auto path = static_cast<Path>(v[1]);
-  if (path == Path::stream) {
+  if (path != Path::panels) {
     Setup setup{isa, path, {}};
     setup.blocks.threads = v[7];
     return setup;
@@ -112,7 +128,10 @@ Configuration encode(const Setup& setup) {
 std::string setup_name(const Setup& setup) {
   const std::string_view isa = kIsaNames.at(static_cast<std::size_t>(setup.isa));
   const cpu_packed::Setup& b = setup.blocks;
-  if (setup.path == Path::stream) return fmt::format("{}_stream_t{}", isa, b.threads);
+  if (setup.path != Path::panels) {
+    return fmt::format("{}_{}_t{}", isa, setup.path == Path::stream ? "stream" : "integers",
+                       b.threads);
+  }
   std::string text = fmt::format("{}_panels_{}x{}", isa, b.rows, b.panels * kPanelRows);
   if (b.mc != 0) text += fmt::format("_m{}", b.mc);
   text += fmt::format("_n{}_k{}_t{}", b.nc, b.kc, b.threads);
@@ -121,13 +140,17 @@ std::string setup_name(const Setup& setup) {
 }
 
 std::string_view summation_name(const Setup& setup) {
-  constexpr std::array<std::string_view, 4> kStreams{"", "", "lowbit_stream_avx512",
-                                                     "lowbit_stream_avx512_bf16"};
+  constexpr std::array<std::string_view, 5> kStreams{"", "", "lowbit_stream_avx512",
+                                                     "lowbit_stream_avx512_bf16", ""};
   // One chain of multiply-adds in the order of K, however that is divided into blocks.
-  constexpr std::array<std::string_view, 4> kPanels{"lowbit_scalar", "lowbit_avx2", "lowbit_avx512",
-                                                    ""};
+  constexpr std::array<std::string_view, 5> kPanels{"lowbit_scalar", "lowbit_avx2", "lowbit_avx512",
+                                                    "", ""};
+  // One of exact sums of segments of K.
+  constexpr std::array<std::string_view, 5> kIntegers{
+      "lowbit_integers_scalar", "lowbit_integers_fma", "", "", "lowbit_integers_fma"};
   const auto isa = static_cast<std::size_t>(setup.isa);
   if (setup.path == Path::stream) return kStreams.at(isa);
+  if (setup.path == Path::integers) return kIntegers.at(isa);
   return setup.blocks.split_k == 1 ? kPanels.at(isa) : "";
 }
 
@@ -136,7 +159,12 @@ const KernelTable* kernels(Isa isa, Path path, const Problem& problem,
   const KernelTable* table = has(isa, features) ? table_of(isa) : nullptr;
   if (table == nullptr) return nullptr;
   if (path == Path::panels) return table->decode_panel != nullptr ? table : nullptr;
-  const bool bf16 = problem.a.type == DataType::bf16 && problem.b.type == DataType::bf16;
+  if (path == Path::integers) {
+    return whole_numbers(problem) && table->integers.multiply != nullptr ? table : nullptr;
+  }
+  // Codes that rows are rounded to are exact in bf16.
+  const bool bf16 =
+      (problem.a.type == DataType::bf16 || rounds(problem)) && problem.b.type == DataType::bf16;
   const bool takes = streams(problem) && (isa != Isa::avx512_bf16 || bf16);
   return takes && table->stream.multiply != nullptr ? table : nullptr;
 }
@@ -144,20 +172,35 @@ const KernelTable* kernels(Isa isa, Path path, const Problem& problem,
 Problem dense(const Problem& problem) {
   Problem result = problem;
   result.weight.reset();
+  result.activations = Activations::as_given;
+  const bool rounded = rounds(problem);
+  if (rounded || problem.weight->ordered) {
+    result.a = {.type = rounded ? DataType::f32 : problem.a.type,
+                .row_stride = problem.k,
+                .col_stride = 1,
+                .batch_stride = problem.m * problem.k};
+  }
   result.b = {.type = DataType::f32, .row_stride = 1, .col_stride = problem.k};
   return result;
 }
 
 std::vector<Setup> setups(const Problem& problem, const CpuProfile& cpu) {
   std::vector<Setup> result;
-  // Panels by the widest instruction set alone; first, since theirs is the order of sums for any M.
+  for (const Isa isa : {Isa::avx512_vnni, Isa::avx2, Isa::scalar}) {
+    if (kernels(isa, Path::integers, problem, cpu.features) == nullptr) continue;
+    add_threads(cpu, isa, Path::integers, result);
+    break;
+  }
+  // Panels by the widest instruction set alone; before streams, since theirs is the order of sums
+  // for any M.
   for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::scalar}) {
     if (kernels(isa, Path::panels, problem, cpu.features) == nullptr) continue;
     add_panels(problem, cpu, isa, result);
     break;
   }
   for (const Isa isa : {Isa::avx512, Isa::avx512_bf16}) {
-    if (kernels(isa, Path::stream, problem, cpu.features) != nullptr) add_stream(cpu, isa, result);
+    if (kernels(isa, Path::stream, problem, cpu.features) != nullptr)
+      add_threads(cpu, isa, Path::stream, result);
   }
   return result;
 }

@@ -26,11 +26,13 @@ const char* element(const void* base, const Operand& operand, std::int64_t batch
 class Run {
  public:
   Run(const Setup& setup, Loader loader, const KernelTable& table, const Problem& problem,
-      const Operands& operands, void* workspace, const PanelSource* source = nullptr)
+      const Operands& operands, void* workspace, const PanelSource* source = nullptr,
+      const float* row_scales = nullptr)
       : setup_(setup),
         loader_(loader),
         table_(table),
         source_(source),
+        row_scales_(row_scales),
         p_(problem),
         x_(operands),
         g_(setup, loader, problem),
@@ -349,7 +351,8 @@ class Run {
                 .column = column,
                 .columns = columns,
                 .sums = tile,
-                .stride = tile_stride});
+                .stride = tile_stride,
+                .row_scales = row_scales_});
   }
 
   void dot_cell(const Cell& cell, const char* a, float* tiles) const {
@@ -458,6 +461,7 @@ class Run {
   const Loader loader_;
   const KernelTable& table_;
   const PanelSource* source_;
+  const float* row_scales_;
   const Problem& p_;
   const Operands& x_;
   const Geometry g_;
@@ -502,6 +506,7 @@ std::shared_ptr<const Kernel> make_kernel(const Setup& setup, Loader loader) {
 
 void store_sums(const KernelTable& table, const Problem& p, const Operands& x, const Sums& sums) {
   StoreArgs args;
+  if (sums.row_scales != nullptr) args.row_scales = sums.row_scales + sums.batch * p.m + sums.row;
   args.tile = sums.sums;
   args.tile_stride = sums.stride;
   args.rows = static_cast<int>(sums.rows);
@@ -532,8 +537,9 @@ std::size_t workspace_bytes(const Setup& setup, const Problem& problem) {
 }
 
 void multiply(const Setup& setup, const Problem& problem, const Operands& operands,
-              const PanelSource& source, void* workspace) {
-  Run(setup, Loader::f32, *kernels(setup.isa), problem, operands, workspace, &source).all();
+              const PanelSource& source, const float* row_scales, void* workspace) {
+  Run(setup, Loader::f32, *kernels(setup.isa), problem, operands, workspace, &source, row_scales)
+      .all();
 }
 
 }  // namespace gemwright::cpu_packed

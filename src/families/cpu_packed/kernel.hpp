@@ -42,17 +42,19 @@ struct Sums {
   std::int64_t column = 0;
   std::int64_t columns = 0;
   const float* sums = nullptr;
-  std::int64_t stride = 0;  // from one row to the next
+  std::int64_t stride = 0;            // from one row to the next
+  const float* row_scales = nullptr;  // on all rows of D, [batch][m]; null: 1
 };
 
-/// The epilogue: D = alpha * sums + beta * C + bias.
+/// The epilogue: D = alpha * (row scale * sums) + beta * C + bias.
 void store_sums(const KernelTable& table, const Problem& problem, const Operands& operands,
                 const Sums& sums);
 
 /// The product with a B from `source` (operands.b is not read), for a configuration whose path is
-/// `pack` and whose loader is f32; problem.b gives the loader no more than that type.
+/// `pack` and whose loader is f32; problem.b gives the loader no more than that type. `row_scales`
+/// are as in Sums.
 std::size_t workspace_bytes(const Setup& setup, const Problem& problem);
 void multiply(const Setup& setup, const Problem& problem, const Operands& operands,
-              const PanelSource& source, void* workspace);
+              const PanelSource& source, const float* row_scales, void* workspace);
 
 }  // namespace gemwright::cpu_packed

@@ -61,7 +61,7 @@ void pack_row(const Row& row) {
 }  // namespace
 
 const KernelTable* avx512_kernels() {
-  static constexpr KernelTable table{decode_panel, {pack_row, multiply_looked_up<Floats>, 4}};
+  static constexpr KernelTable table{decode_panel, {pack_row, multiply_looked_up<Floats>, 4}, {}};
   return &table;
 }
 

@@ -77,7 +77,7 @@ void pack_row(const Row& row) {
 }  // namespace
 
 const KernelTable* avx512_bf16_kernels() {
-  static constexpr KernelTable table{nullptr, {pack_row, multiply_looked_up<Pairs>, 2}};
+  static constexpr KernelTable table{nullptr, {pack_row, multiply_looked_up<Pairs>, 2}, {}};
   return &table;
 }
 

@@ -299,7 +299,7 @@ void decode_tiles(const Weight& weight, std::int64_t panel, std::int64_t begin, 
   }
 }
 
-DecodePanel decoder_of(const WeightFormat& format) {
+inline DecodePanel decoder_of(const WeightFormat& format) {
   const bool integer = format.codes == gemwright::Codes::integer;
   const bool own = format.codes == gemwright::Codes::learned_per_row;
   switch (format.bits) {
@@ -322,8 +322,8 @@ DecodePanel decoder_of(const WeightFormat& format) {
 }
 
 // Blocks that run across rows are decoded code by code.
-void decode_panel(const Weight& weight, std::int64_t panel, std::int64_t begin, std::int64_t end,
-                  float* out) {
+inline void decode_panel(const Weight& weight, std::int64_t panel, std::int64_t begin,
+                         std::int64_t end, float* out) {
   const WeightFormat& format = weight.format;
   const bool across = formats::runs_across_rows(format, weight.k);
   const DecodePanel decode = across ? decode_any : decoder_of(format);

@@ -23,7 +23,7 @@ void for_tiles(const Row& row, const Load& load, const Put& put) {
     if (count < formats::kTile) values = {};
     for (std::int64_t i = 0; i < count; ++i) {
       std::int64_t column = first + i;
-      if (weight.format.ordered) {
+      if (row.ordered) {
         std::int32_t moved = 0;
         std::memcpy(&moved, order + column * 4, 4);
         column = moved;

@@ -4,6 +4,7 @@
 #include "formats/packed_layout.hpp"
 #include <gemwright/types.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -45,12 +46,14 @@ struct Task {
   float* sums = nullptr;
 };
 
-/// K elements of A, `stride` apart, in the order of the weight's packed columns, zero past K.
+/// K elements of A, `stride` apart, that are to stand in the order of the weight's packed columns,
+/// with zeros past K. Unless `ordered` they do already.
 struct Row {
   const Weight* weight = nullptr;
   const void* a = nullptr;
   DataType type = DataType::f32;
   std::int64_t stride = 1;
+  bool ordered = false;
   std::byte* out = nullptr;
 };
 
@@ -62,9 +65,59 @@ struct StreamKernels {
   int a_bytes = 4;                          ///< of an element of A once packed
 };
 
+/// Columns that are summed as integers before the sum is scaled, at most: 256 codes of A add up to
+/// less than 2^15.
+inline constexpr std::int64_t kMostSegment = 256;
+/// Tiles of K in a block of codes: whole segments.
+inline constexpr std::int64_t kBlockTiles = 8;
+/// Rows of A that a kernel for integers takes at once, at most.
+inline constexpr int kIntegerRows = 6;
+
+/// Columns of such a sum, which has one scale: those of a group, as far as they are not too many.
+inline std::int64_t segment_columns(const WeightFormat& format, std::int64_t k) {
+  return format.group == 0 ? kMostSegment
+                           : std::min(formats::group_columns(format, k), kMostSegment);
+}
+
+/// 64 rows of W over up to kBlockTiles tiles of K as unsigned integers: w = (code - zero) * scale.
+struct CodeBlock {
+  std::int64_t columns = 0;  ///< of K, whole tiles
+  std::int64_t segment = 0;  ///< segment_columns
+  /// [place][row][4]: four columns in the order of integer_column.
+  alignas(64) std::array<std::uint8_t, kBlockTiles * formats::kTile * formats::kTile> codes;
+  /// [segment][row]
+  alignas(64) std::array<float, kBlockTiles * 4 * formats::kTile> scales;
+  alignas(64) std::array<std::int32_t, kBlockTiles * 4 * formats::kTile> zeros;
+};
+
+/// The column of a tile that is the i-th of a place: those that a word of 4-bit codes has of a row.
+constexpr std::int64_t integer_column(std::int64_t place, std::int64_t i) {
+  return place / 4 * 16 + place % 4 * 2 + i % 2 + i / 2 * 8;
+}
+
+/// Up to kIntegerRows rows of A, as int8, over a block: sums[row][64] += those of the products with
+/// W, without the scale of the row of A and the global one of W.
+struct IntegerTask {
+  const CodeBlock* block = nullptr;
+  const std::int8_t* a = nullptr;  ///< the block's columns, four to a place; `row_bytes` apart
+  std::int64_t row_bytes = 0;
+  const std::int32_t* minus_sums = nullptr;  ///< - sum of a, [segment]; `row_bytes` apart
+  int rows = 1;
+  float* sums = nullptr;
+};
+
+/// Integer codes and E2M1, whose groups do not run across rows, times activations of 8 bits.
+struct IntegerKernels {
+  /// Tiles [begin, end) of K of a row of tiles.
+  void (*decode)(const Weight& weight, std::int64_t tile_row, std::int64_t begin, std::int64_t end,
+                 CodeBlock& block) = nullptr;
+  void (*multiply)(const IntegerTask&) = nullptr;  ///< null when the instruction set has none
+};
+
 struct KernelTable {
   DecodePanel decode_panel;  ///< any format; null when the instruction set has none
   StreamKernels stream;
+  IntegerKernels integers;
 };
 
 /// Null when the build has none.
@@ -73,5 +126,7 @@ const KernelTable* avx2_kernels();
 const KernelTable* avx512_kernels();
 /// bf16 dot products: A and the entries are bf16.
 const KernelTable* avx512_bf16_kernels();
+/// Dot products of four 8-bit integers.
+const KernelTable* avx512_vnni_kernels();
 
 }  // namespace gemwright::cpu_lowbit

@@ -58,11 +58,12 @@ struct Storing {
                column_bias);
     }
     const bool as_is = args.alpha == 1.0F && args.c == nullptr && args.column_bias == nullptr &&
-                       args.row_bias == nullptr;
+                       args.row_bias == nullptr && args.row_scales == nullptr;
     for (int row = 0; row < args.rows; ++row) {
       const float* source = args.tile + row * args.tile_stride;
       if (!as_is) {
-        for (int i = 0; i < args.columns; ++i) result[i] = args.alpha * source[i];
+        const float scale = args.row_scales != nullptr ? args.row_scales[row] : 1.0F;
+        for (int i = 0; i < args.columns; ++i) result[i] = args.alpha * (scale * source[i]);
         source = result;
       }
       if (args.c != nullptr) {

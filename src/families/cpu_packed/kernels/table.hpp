@@ -102,6 +102,7 @@ using PackRows = void (*)(const PackRowsArgs&);
 
 /// Writes D = alpha * tile + beta * C + bias for a tile of up to kMaxPanels panels of columns.
 struct StoreArgs {
+  const float* row_scales = nullptr;  // on the tile's rows, from its first on; null: 1
   const float* tile = nullptr;
   std::ptrdiff_t tile_stride = 0;
   int rows = 0;
