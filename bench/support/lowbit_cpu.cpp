@@ -2,6 +2,7 @@
 
 #include "device/cpu/thread_pool.hpp"
 #include "device/profile.hpp"
+#include "model/cpu_rates.hpp"
 #include "support/cpu_race.hpp"
 #include "tune/low_bit.hpp"
 #include "tune/random.hpp"
@@ -172,7 +173,9 @@ class Bench {
     if (time(coded.format) > 0) row.kernel = times.at(coded.format).second;
     const auto dense_bytes = static_cast<double>(shape.n * shape.k * 2);
     const double read = time("read") * static_cast<double>(coded.copies->bytes()) / dense_bytes;
-    const double math = problem.flops() / (device_.profile().cpu.f32_flops * threads_) * 1e6;
+    const CpuProfile& cpu = device_.profile().cpu;
+    const double rate = model::flops_per_core(cpu, problem) * threads_;
+    const double math = problem.flops() / rate * 1e6;
     double best = 0;
     for (const char* peer : {"onednn_plain", "onednn_bf16", "onednn_f32", "openblas"}) {
       if (time(peer) > 0) best = best > 0 ? std::min(best, time(peer)) : time(peer);

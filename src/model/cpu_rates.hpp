@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/profile.hpp"
+#include <gemwright/problem.hpp>
 
 #include <algorithm>
 
@@ -19,6 +20,12 @@ inline double dram_bytes_per_s(const CpuProfile& cpu, int threads) {
 inline double flops_per_core(const CpuProfile& cpu, DataType a, DataType b) {
   const bool pairs = a == DataType::bf16 && b == DataType::bf16;
   return pairs ? std::max(cpu.bf16_flops, cpu.f32_flops) : cpu.f32_flops;
+}
+
+/// The same for a problem: int8 activations may be multiplied four at a time by VNNI.
+inline double flops_per_core(const CpuProfile& cpu, const Problem& problem) {
+  const bool dots = problem.activations == Activations::int8 && cpu.features.avx512_vnni;
+  return dots ? 4 * cpu.f32_flops : flops_per_core(cpu, problem.a.type, problem.b.type);
 }
 
 }  // namespace gemwright::model

@@ -158,7 +158,7 @@ double floor_us(const Problem& problem, const Device& device) {
   if (device.kind() == DeviceKind::cpu) {
     const CpuProfile& cpu = device.profile().cpu;
     bytes_per_s = dram_bytes_per_s(cpu, cpu.threads);
-    flops_per_s = flops_per_core(cpu, problem.a.type, problem.b.type) * cpu.threads;
+    flops_per_s = flops_per_core(cpu, problem) * cpu.threads;
   } else {
     bytes_per_s = device.profile().cuda.memory_bytes_per_s;
     flops_per_s = cuda_flops(problem, device.profile().cuda);

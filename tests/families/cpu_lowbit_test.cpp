@@ -172,6 +172,27 @@ TEST(LowBit, IntegersAreExact) {
   }
 }
 
+TEST(LowBit, WholeNumbersAreMultipliedAsIntegers) {
+  const auto listed = [](const char* format, std::int64_t k, Activations activations) {
+    Problem problem = Problem::linear(4, 64, k, DataType::bf16, parse_weight_format(format));
+    problem.activations = activations;
+    const Problem form = canonical(problem).problem;
+    const auto all = family().configurations(form, Device::cpu());
+    return std::any_of(all.begin(), all.end(),
+                       [](const auto& one) { return decode(one).path == Path::integers; });
+  };
+  for (const char* format :
+       {"int4", "int8", "int3z", "int2", "nvfp4", "mxfp4", "int4:flat64:f32"}) {
+    EXPECT_TRUE(listed(format, 128, Activations::int8)) << format;
+    EXPECT_FALSE(listed(format, 128, Activations::e4m3)) << format;
+    EXPECT_FALSE(listed(format, 128, Activations::as_given)) << format;
+  }
+  for (const char* format : {"nf4", "fp8", "lut4", "int4r:g64:f16"}) {
+    EXPECT_FALSE(listed(format, 128, Activations::int8)) << format;
+  }
+  EXPECT_FALSE(listed("int4:flat64:f32", 100, Activations::int8));
+}
+
 TEST(LowBit, AKernelServesActivationsAsItWasBuiltForAlone) {
   Problem problem = Problem::linear(2, 64, 64, DataType::bf16, parse_weight_format("int4"));
   const auto setup = panels(Isa::scalar, cpu_packed::Isa::scalar, 1, 1, 64, 1);

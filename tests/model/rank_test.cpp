@@ -80,9 +80,10 @@ TEST(Prune, KeepsTheFirstOwnAndEveryVendorOne) {
   EXPECT_EQ(prune({}, 3).size(), 0U);
 }
 
-Device described(int threads) {
+Device described(int threads, bool vnni = false) {
   DeviceProfile profile;
   profile.cpu.cores = profile.cpu.threads = threads;
+  profile.cpu.features.avx512_vnni = vnni;
   profile.cpu.f32_flops = 100e9;
   profile.cpu.bf16_flops = 200e9;
   profile.cpu.dram_bytes_per_s_1 = 10e9;
@@ -100,6 +101,13 @@ TEST(Floor, IsTheLargerOfBytesAndMath) {
   EXPECT_NEAR(floor_us(square, described(2)), square.flops() / 200e9 * 1e6, 1e-6);
   const Problem half = Problem::mm(2000, 2000, 2000, DataType::bf16);
   EXPECT_NEAR(floor_us(half, described(2)), half.flops() / 400e9 * 1e6, 1e-6);
+}
+
+TEST(Floor, Int8ActivationsAreFourTimesAsFastByVnni) {
+  Problem p = Problem::linear(2000, 2000, 2000, DataType::f32, parse_weight_format("int4"));
+  p.activations = Activations::int8;
+  EXPECT_NEAR(floor_us(p, described(2)), p.flops() / 200e9 * 1e6, 1e-6);
+  EXPECT_NEAR(floor_us(p, described(2, true)), p.flops() / 800e9 * 1e6, 1e-6);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "families/cpu_lowbit/cost.hpp"
 
+#include "families/cpu_lowbit/rounded.hpp"
 #include "families/cpu_packed/geometry.hpp"
 #include "model/cpu_cost.hpp"
 #include "model/cpu_rates.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gemwright::cpu_lowbit {
 namespace {
@@ -29,13 +29,28 @@ CodeCost stream_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
   return {0.021e-9 + scales, 2.9 / cpu.f32_flops};
 }
 
-// Of seconds of arithmetic beside the stream of memory, and of what comes before.
-Estimate overlapped(const Problem& problem, const CpuProfile& cpu, const Setup& setup, double math,
-                    double before) {
+double multiply_rate(const CpuProfile& cpu, Isa isa) {
+  // The profile's rate is that of the widest vectors.
+  if (isa == Isa::scalar && cpu.features.avx2_fma) return cpu.f32_flops / 16;
+  return isa == Isa::avx2 && cpu.features.avx512 ? cpu.f32_flops / 2 : cpu.f32_flops;
+}
+
+// To round A's rows before anything else; once a product, and by one thread where there is one row.
+double rounding_s(const Problem& problem, const Setup& setup) {
+  if (!rounds(problem)) return 0;
+  const double element = setup.isa == Isa::avx512_vnni ? 0.9e-9 : 3.5e-9;
+  const auto rows = static_cast<double>(problem.m);
+  return element * rows * static_cast<double>(problem.k) * static_cast<double>(problem.batch) /
+         std::min(static_cast<double>(setup.blocks.threads), std::max(rows, 1.0));
+}
+
+// Of seconds of arithmetic beside the stream of memory.
+Estimate overlapped(const Problem& problem, const CpuProfile& cpu, const Setup& setup,
+                    double math) {
   const double memory = problem.bytes() / model::dram_bytes_per_s(cpu, setup.blocks.threads);
   const double overhead = setup.blocks.threads > 1 ? 2 * cpu.fork_join_s : 0;
   const double together = std::max(math, memory) + kOverlap * std::min(math, memory);
-  return {.us = (before + together + overhead) * 1e6,
+  return {.us = (rounding_s(problem, setup) + together + overhead) * 1e6,
           .bound = math > memory ? Bound::math : Bound::memory};
 }
 
@@ -48,34 +63,35 @@ Estimate streaming(const Problem& problem, const CpuProfile& cpu, const Setup& s
       std::max(1.0, static_cast<double>(formats::ceil_div(problem.n, formats::kTile)) * passes);
   const double threads = std::min(static_cast<double>(setup.blocks.threads), tasks);
   const double math = codes * (code.decode * passes + code.row * rows) / threads;
-  return overlapped(problem, cpu, setup, math, 0);
+  return overlapped(problem, cpu, setup, math);
 }
 
-// Seconds that a core takes for a code of a block of integers: to decode it, and for each row of A.
+// The same for a code of a block of integers. Scales are made, and sums scaled, once a segment.
 CodeCost integer_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
-  // Sums are scaled once a segment: a conversion and a multiply-add for as many products as a
-  // quarter of its columns.
   const auto segment = static_cast<double>(segment_columns(*problem.weight, problem.k));
-  const double scaling = 1 + 12 / segment;
-  if (isa == Isa::avx512_vnni) return {0.02e-9 + 0.4e-9 / segment, 0.6 / cpu.f32_flops * scaling};
-  if (isa == Isa::avx2) return {0.3e-9, 4 / cpu.f32_flops * scaling};
-  return {3e-9, 0.5e-9};
+  const bool bytes = problem.weight->bits == 8;
+  if (isa == Isa::avx512_vnni) {
+    return {0.022e-9 + 0.4e-9 / segment + (bytes ? 0.01e-9 : 0),
+            0.42 / cpu.f32_flops * (1 + 36 / segment)};
+  }
+  if (isa == Isa::avx2) {
+    return {0.1e-9 + 16e-9 / segment + (bytes ? 0.9e-9 : 0),
+            1.75 / multiply_rate(cpu, isa) * (1 + 8 / segment)};
+  }
+  return {1.8e-9, 0.2e-9};
 }
 
 Estimate integers(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
-  constexpr double kRounding = 2e-9;  // seconds an element of A
   const CodeCost code = integer_cost(problem, cpu, setup.isa);
-  const double rows = static_cast<double>(problem.m) * static_cast<double>(problem.batch);
-  const double threads =
-      std::min(static_cast<double>(setup.blocks.threads),
-               std::max(1.0, static_cast<double>(formats::ceil_div(problem.n, formats::kTile))));
+  const auto batch = static_cast<double>(problem.batch);
+  const double rows = batch * static_cast<double>(problem.m);
+  const double passes = batch * static_cast<double>(formats::ceil_div(problem.m, kRowsOfBlock));
   const double codes = static_cast<double>(problem.n) * static_cast<double>(problem.k);
-  const double passes = static_cast<double>(problem.batch) *
-                        std::max(1.0, std::ceil(static_cast<double>(problem.m) / 192));
-  const double rounding = kRounding * rows * static_cast<double>(problem.k) /
-                          std::min(static_cast<double>(setup.blocks.threads), std::max(rows, 1.0));
+  const double tasks = static_cast<double>(formats::ceil_div(problem.n, formats::kTile)) * passes;
+  const double threads =
+      std::min(static_cast<double>(setup.blocks.threads), std::max(1.0, tasks / batch));
   const double math = codes * (code.decode * passes + code.row * rows) / threads;
-  return overlapped(problem, cpu, setup, math, rounding);
+  return overlapped(problem, cpu, setup, math);
 }
 
 // Seconds of a core to make an element of a panel.
@@ -85,12 +101,6 @@ double unpacking(const Problem& problem, const Setup& setup) {
   const bool gathers = format.codes == Codes::learned_per_row ||
                        (format.bits == 8 && format.codes != Codes::integer);
   return gathers ? 0.25e-9 : 0.08e-9;
-}
-
-double multiply_rate(const CpuProfile& cpu, Isa isa) {
-  // The profile's rate is that of the widest vectors.
-  if (isa == Isa::scalar && cpu.features.avx2_fma) return cpu.f32_flops / 16;
-  return isa == Isa::avx2 && cpu.features.avx512 ? cpu.f32_flops / 2 : cpu.f32_flops;
 }
 
 }  // namespace
@@ -121,7 +131,9 @@ Estimate cost(const Problem& problem, const CpuProfile& cpu, const Setup& setup)
   work.columns_block = g.panels_block * kPanelRows;
   work.depth_block = g.depth_block;
   work.unpack_s = unpacking(problem, setup);
-  return model::cpu_blocked_cost(cpu, work);
+  Estimate estimate = model::cpu_blocked_cost(cpu, work);
+  estimate.us += rounding_s(problem, setup) * 1e6;
+  return estimate;
 }
 
 }  // namespace gemwright::cpu_lowbit

@@ -25,8 +25,8 @@ void gather(const Problem& problem, const Weight& weight, const Load& load, floa
 
 }  // namespace
 
-float round_row(const Problem& problem, const Weight& weight, const void* a, std::int64_t batch,
-                std::int64_t row, float* out) {
+void load_row(const Problem& problem, const Weight& weight, const void* a, std::int64_t batch,
+              std::int64_t row, float* out) {
   const std::int64_t at = batch * problem.a.batch_stride + row * problem.a.row_stride;
   switch (problem.a.type) {
     case DataType::f32: {
@@ -48,6 +48,11 @@ float round_row(const Problem& problem, const Weight& weight, const void* a, std
       break;
     }
   }
+}
+
+float round_row(const Problem& problem, const Weight& weight, const void* a, std::int64_t batch,
+                std::int64_t row, float* out) {
+  load_row(problem, weight, a, batch, row, out);
   // Which of them is the largest does not depend on their order.
   return numeric::round_activations(problem.activations,
                                     {out, static_cast<std::size_t>(problem.k)});

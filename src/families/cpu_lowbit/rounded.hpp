@@ -14,8 +14,11 @@ inline bool rounds(const Problem& problem) {
   return problem.activations != Activations::as_given;
 }
 
-/// Codes of a row of an entry of the batch, as numbers and in the order of the packed weight's
-/// columns: out[k]. Returns their scale.
+/// A row of an entry of the batch in the order of the packed weight's columns: out[k].
+void load_row(const Problem& problem, const Weight& weight, const void* a, std::int64_t batch,
+              std::int64_t row, float* out);
+
+/// The same as codes, which are numbers. Returns their scale.
 float round_row(const Problem& problem, const Weight& weight, const void* a, std::int64_t batch,
                 std::int64_t row, float* out);
 

@@ -9,7 +9,8 @@ namespace gemwright::cpu_lowbit {
 
 const KernelTable* avx2_kernels() {
 #ifdef __AVX2__
-  static constexpr KernelTable table{decode_panel, {}, {decode_block_avx2, multiply_integers}};
+  static constexpr KernelTable table{
+      decode_panel, {}, {round_row, decode_block_avx2, multiply_integers}};
   return &table;
 #else
   return nullptr;

@@ -32,7 +32,7 @@ void decode_integers(const Weight& weight, std::int64_t tile_row, std::int64_t b
   begin_block(weight, begin, end, block);
   decode_numbers(weight, tile_row, begin, units, block);
   const __m256i table = _mm256_broadcastsi128_si256(
-      _mm_loadu_si128(reinterpret_cast<const __m128i*>(units.table.data())));
+      _mm_loadu_si128(reinterpret_cast<const __m128i*>(kE2m1Units.data())));
   std::uint8_t* out = block.codes.data();
   for (std::int64_t tile = begin; tile < end; ++tile, out += kTile * kTile) {
     const std::byte* data = weight.data + weight.layout.codes +

@@ -2,6 +2,7 @@
 
 #if defined(__AVX512VNNI__) && defined(__AVX512VBMI__)
 #include "families/cpu_lowbit/kernels/avx512_panels.hpp"
+#include "families/cpu_lowbit/kernels/avx512_round.hpp"
 #include "families/cpu_lowbit/kernels/integers.hpp"
 
 namespace gemwright::cpu_lowbit {
@@ -127,7 +128,7 @@ void decode_codes(const Weight& weight, std::int64_t tile_row, std::int64_t begi
   begin_block(weight, begin, end, block);
   const Codes64<kBits> codes;
   const __m512i table =
-      _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(units.table.data())));
+      _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(kE2m1Units.data())));
   std::uint8_t* out = block.codes.data();
   std::int64_t number = 0;
   for (std::int64_t tile = begin; tile < end; ++tile, out += kTile * kTile) {
@@ -138,10 +139,11 @@ void decode_codes(const Weight& weight, std::int64_t tile_row, std::int64_t begi
     }
     const std::byte* data = weight.data + weight.layout.codes +
                             (tile_row * weight.layout.tiles_k + tile) * weight.layout.tile_bytes;
-    for (std::int64_t line = 0; line < weight.layout.tile_bytes; line += 64) {
-      _mm_prefetch(reinterpret_cast<const char*>(data + line + kAhead), _MM_HINT_T1);
-    }
+    const std::byte* ahead = data + kAhead;
     for (std::int64_t quarter = 0; quarter < 4; ++quarter) {
+      for (std::int64_t line = 0; line < weight.layout.tile_bytes / 4; line += 64, ahead += 64) {
+        _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);
+      }
       std::uint8_t* to = out + quarter * kPanelRows * 4;
       codes.each(
           data, quarter, [&](int place, __m512i bytes) __attribute__((always_inline)) {
@@ -169,6 +171,12 @@ void decode(const Weight& weight, std::int64_t tile_row, std::int64_t begin, std
   }
 }
 
+// sums += products of four unsigned and four signed bytes. GCC 12 would move sums of the intrinsic
+// from register to register and on into memory, which takes three times as long.
+void add_products(__m512i& sums, __m512i codes, __m512i a) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(codes), "v"(a));
+}
+
 // A lane is a row of W: 64 of them are four vectors, times kRows rows of A in registers.
 template <int kRows>
 void multiply_rows(const IntegerTask& task) {
@@ -176,7 +184,7 @@ void multiply_rows(const IntegerTask& task) {
   for_segments(block, [&](std::int64_t first, std::int64_t places, std::int64_t segment) {
     __m512i products[kRows][4];
     const auto* zeros = block.zeros.data() + segment * kTile;
-#pragma GCC unroll 6
+#pragma GCC unroll 4
     for (int row = 0; row < kRows; ++row) {
       // Both fit 16 bits; the upper halves of zero points are 0.
       const __m512i minus = _mm512_set1_epi32(task.minus_sums[row * task.row_bytes / 4 + segment]);
@@ -191,19 +199,19 @@ void multiply_rows(const IntegerTask& task) {
     for (std::int64_t place = 0; place < places; ++place, codes += kTile * 4, a += 4) {
       const __m512i w[4] = {_mm512_load_si512(codes), _mm512_load_si512(codes + 64),
                             _mm512_load_si512(codes + 128), _mm512_load_si512(codes + 192)};
-#pragma GCC unroll 6
+#pragma GCC unroll 4
       for (int row = 0; row < kRows; ++row) {
         std::int32_t four = 0;
         std::memcpy(&four, a + row * task.row_bytes, 4);
         const __m512i q = _mm512_set1_epi32(four);
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) {
-          products[row][i] = _mm512_dpbusd_epi32(products[row][i], w[i], q);
+          add_products(products[row][i], w[i], q);
         }
       }
     }
     const float* scales = block.scales.data() + segment * kTile;
-#pragma GCC unroll 6
+#pragma GCC unroll 4
     for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
@@ -217,16 +225,15 @@ void multiply_rows(const IntegerTask& task) {
 }
 
 void multiply(const IntegerTask& task) {
-  constexpr decltype(&multiply_rows<1>) kByRows[] = {multiply_rows<1>, multiply_rows<2>,
-                                                     multiply_rows<3>, multiply_rows<4>,
-                                                     multiply_rows<5>, multiply_rows<6>};
+  constexpr decltype(&multiply_rows<1>) kByRows[kIntegerRows] = {
+      multiply_rows<1>, multiply_rows<2>, multiply_rows<3>, multiply_rows<4>};
   kByRows[task.rows - 1](task);
 }
 
 }  // namespace
 
 const KernelTable* avx512_vnni_kernels() {
-  static constexpr KernelTable table{nullptr, {}, {decode, multiply}};
+  static constexpr KernelTable table{nullptr, {}, {round_row_avx512, decode, multiply}};
   return &table;
 }
 

@@ -4,7 +4,9 @@
 
 #include "families/cpu_lowbit/kernels/decode.hpp"
 #include "families/cpu_lowbit/kernels/table.hpp"
+#include "numeric/activations.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -14,26 +16,19 @@ namespace {
 // What codes are as unsigned integers: w = (unit - zero) * factor * scale, unless a group has a
 // zero point of its own.
 struct Units {
-  bool looked_up = false;  // else a code is its unit
-  std::array<std::uint8_t, 16> table{};
-  std::int32_t zero = 0;
-  float factor = 1.0F;
+  bool looked_up;  // else a code is its unit
+  std::int32_t zero;
+  float factor;
 
-  explicit Units(const WeightFormat& format) {
-    if (format.codes == Codes::integer) {
-      zero = 1 << (format.bits - 1);
-      return;
-    }
-    // E2M1 in halves: 0, 1, 2, 3, 4, 6, 8, 12 of either sign.
-    looked_up = true;
-    zero = 12;
-    factor = 0.5F;
-    for (std::size_t code = 0; code < 16; ++code) {
-      const double value = formats::code_value(format, static_cast<std::uint8_t>(code));
-      table[code] = static_cast<std::uint8_t>(zero + static_cast<int>(2 * value));
-    }
-  }
+  explicit Units(const WeightFormat& format)
+      : looked_up(format.codes != Codes::integer),
+        zero(looked_up ? 12 : 1 << (format.bits - 1)),
+        factor(looked_up ? 0.5F : 1.0F) {}
 };
+
+// Of E2M1, which counts in halves: 0, 1, 2, 3, 4, 6, 8 and 12 of either sign, from 12.
+constexpr std::array<std::uint8_t, 16> kE2m1Units{12, 13, 14, 15, 16, 18, 20, 24,
+                                                  12, 11, 10, 9,  8,  6,  4,  0};
 
 void begin_block(const Weight& weight, std::int64_t begin, std::int64_t end, CodeBlock& block) {
   block.columns = (end - begin) * kTile;
@@ -63,7 +58,7 @@ void place_codes(const PanelCodes& codes, const Units& units, std::uint8_t* out)
       for (std::int64_t i = 0; i < 4; ++i) {
         const std::uint8_t code =
             codes[static_cast<std::size_t>(row * kTile + integer_column(place, i))];
-        out[row * 4 + i] = units.looked_up ? units.table[code] : code;
+        out[row * 4 + i] = units.looked_up ? kE2m1Units[code] : code;
       }
     }
   }
@@ -84,6 +79,30 @@ inline void decode_block(const Weight& weight, std::int64_t tile_row, std::int64
       place_codes(codes, units, out + quarter * kPanelRows * 4);
     }
   }
+}
+
+inline float round_row(float* row, std::int64_t k, const IntegerRow& layout, std::byte* out) {
+  const float scale =
+      numeric::round_activations(Activations::int8, {row, static_cast<std::size_t>(k)});
+  auto* packed = reinterpret_cast<std::int8_t*>(out);
+  auto* minus_sums = reinterpret_cast<std::int32_t*>(out + layout.columns);
+  std::fill_n(minus_sums, formats::ceil_div(layout.columns, layout.segment), 0);
+  for (std::int64_t first = 0; first < layout.columns; first += kTile) {
+    std::array<std::int8_t, kTile> tile{};
+    const std::int64_t count = std::min(kTile, k - first);
+    for (std::int64_t i = 0; i < count; ++i) {
+      tile[static_cast<std::size_t>(i)] = static_cast<std::int8_t>(row[first + i]);
+    }
+    for (std::int64_t step = 0; step < kTile; step += 16) {
+      std::int32_t sum = 0;
+      for (std::int64_t i = 0; i < 16; ++i) sum += tile[static_cast<std::size_t>(step + i)];
+      minus_sums[(first + step) / layout.segment] -= sum;
+    }
+    for (std::int64_t i = 0; i < kTile; ++i) {
+      packed[first + i] = tile[static_cast<std::size_t>(integer_column(i / 4, i % 4))];
+    }
+  }
+  return scale;
 }
 
 // Calls each(first place, places, number) for the segments of a block; the last may be short.

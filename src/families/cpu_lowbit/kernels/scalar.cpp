@@ -34,7 +34,7 @@ void multiply(const IntegerTask& task) {
 }  // namespace
 
 const KernelTable* scalar_kernels() {
-  static constexpr KernelTable table{decode_any, {}, {decode_block, multiply}};
+  static constexpr KernelTable table{decode_any, {}, {round_row, decode_block, multiply}};
   return &table;
 }
 

@@ -71,7 +71,10 @@ inline constexpr std::int64_t kMostSegment = 256;
 /// Tiles of K in a block of codes: whole segments.
 inline constexpr std::int64_t kBlockTiles = 8;
 /// Rows of A that a kernel for integers takes at once, at most.
-inline constexpr int kIntegerRows = 6;
+inline constexpr int kIntegerRows = 4;
+
+/// Rows of A that a block of codes serves once decoded: their sums stay in the L2 cache beside it.
+inline constexpr std::int64_t kRowsOfBlock = 192;
 
 /// Columns of such a sum, which has one scale: those of a group, as far as they are not too many.
 inline std::int64_t segment_columns(const WeightFormat& format, std::int64_t k) {
@@ -95,19 +98,36 @@ constexpr std::int64_t integer_column(std::int64_t place, std::int64_t i) {
   return place / 4 * 16 + place % 4 * 2 + i % 2 + i / 2 * 8;
 }
 
+/// A row of A as int8: the codes of all tiles, four to a place and 0 past K; then, as int32, minus
+/// the sum of those of each segment.
+struct IntegerRow {
+  std::int64_t columns = 0;  ///< of whole tiles: bytes before the sums
+  std::int64_t segment = 0;  ///< segment_columns
+  std::int64_t bytes = 0;
+
+  IntegerRow(const WeightFormat& format, std::int64_t k)
+      : columns(formats::ceil_div(k, formats::kTile) * formats::kTile),
+        segment(segment_columns(format, k)),
+        bytes(columns + formats::ceil_div(columns, segment) * 4) {}
+};
+
 /// Up to kIntegerRows rows of A, as int8, over a block: sums[row][64] += those of the products with
 /// W, without the scale of the row of A and the global one of W.
 struct IntegerTask {
   const CodeBlock* block = nullptr;
-  const std::int8_t* a = nullptr;  ///< the block's columns, four to a place; `row_bytes` apart
+  /// The block's columns and segments of an IntegerRow, `row_bytes` apart.
+  const std::int8_t* a = nullptr;
+  const std::int32_t* minus_sums = nullptr;
   std::int64_t row_bytes = 0;
-  const std::int32_t* minus_sums = nullptr;  ///< - sum of a, [segment]; `row_bytes` apart
   int rows = 1;
   float* sums = nullptr;
 };
 
 /// Integer codes and E2M1, whose groups do not run across rows, times activations of 8 bits.
 struct IntegerKernels {
+  /// K elements, in the order of the weight's columns, to an IntegerRow. Returns the row's scale;
+  /// the elements are lost.
+  float (*round)(float* row, std::int64_t k, const IntegerRow& layout, std::byte* out) = nullptr;
   /// Tiles [begin, end) of K of a row of tiles.
   void (*decode)(const Weight& weight, std::int64_t tile_row, std::int64_t begin, std::int64_t end,
                  CodeBlock& block) = nullptr;
