@@ -1,5 +1,7 @@
 // A plan set: kernels for a range of M, tuned at a few M and interpolated between.
+#include "plan/build.hpp"
 #include "plan/plan_impl.hpp"
+#include "store/database.hpp"
 #include <gemwright/errors.hpp>
 #include <gemwright/planner.hpp>
 
@@ -36,18 +38,14 @@ bool serves_all(const Plan& plan, const Problem& problem, std::int64_t first, st
   return true;
 }
 
-// A family and one of its configurations, as an explanation names them.
-struct Named {
-  const Family* family = nullptr;
-  Configuration configuration;
-};
-
-std::optional<Named> find(const CandidateReport& report, const Problem& own, const Device& device) {
+// The candidate that an explanation names.
+std::optional<Candidate> find(const CandidateReport& report, const Problem& own,
+                              const Device& device) {
   const Family* family = families::find(report.family);
   if (family == nullptr) return std::nullopt;
   for (const Configuration& configuration : family->configurations(own, device)) {
     if (family->configuration_name(configuration) == report.configuration) {
-      return Named{family, configuration};
+      return Candidate{family, configuration, {}};
     }
   }
   return std::nullopt;
@@ -78,7 +76,7 @@ class Prediction {
   }
 
   const Device& device_;
-  std::optional<Named> named_;
+  std::optional<Candidate> named_;
   double correction_ = 1;
 };
 
@@ -150,10 +148,14 @@ class TableBuilder {
     });
     const Problem given = with_m(problem_, last);
     const Canonical form = canonical(given);
+    const tune::Failures failures(&planner_.store().database(), form.problem, planner_.device(),
+                                  false);
     for (const CandidateReport& report : reports) {
       const auto named = find(report, upper.impl().form.problem, planner_.device());
       if (!named || named->family->refuse(form.problem, planner_.device())) continue;
-      auto kernel = named->family->build(form.problem, planner_.device(), named->configuration);
+      std::string failure;
+      auto kernel = try_build(*named, form.problem, planner_.device(), failures, failure);
+      if (kernel == nullptr) continue;
       Explanation why = upper.explanation();
       why.chosen = report;
       Plan candidate(std::make_shared<Plan::Impl>(given, form, planner_.device(), std::move(kernel),

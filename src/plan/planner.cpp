@@ -1,12 +1,12 @@
 #include "device/calibrate.hpp"
 #include "log/log.hpp"
 #include "model/rank.hpp"
+#include "plan/build.hpp"
 #include "plan/explain.hpp"
 #include "plan/plan_impl.hpp"
 #include "problem/extent.hpp"
 #include "store/database.hpp"
 #include "tune/failures.hpp"
-#include "tune/memory.hpp"
 #include "tune/tuner.hpp"
 #include <gemwright/errors.hpp>
 #include <gemwright/planner.hpp>
@@ -93,17 +93,6 @@ std::vector<Candidate> only_forced(std::vector<Candidate> candidates, const std:
   return candidates;
 }
 
-// A kernel whose workspace there is memory for.
-std::shared_ptr<const Kernel> build_within_memory(const Candidate& candidate,
-                                                  const Problem& problem, const Device& device) {
-  auto kernel = candidate.family->build(problem, device, candidate.configuration);
-  const std::size_t bytes = kernel->workspace_bytes(problem);
-  if (device.kind() == DeviceKind::cpu && !tune::workspace_fits(bytes)) {
-    throw OutOfMemory(fmt::format("its workspace of {} MiB does not fit into memory", bytes >> 20));
-  }
-  return kernel;
-}
-
 std::string all_failures(const Problem& problem, const Explanation& explanation) {
   std::string text = "every candidate failed for " + key(problem);
   for (const CandidateReport& report : explanation.candidates) {
@@ -125,15 +114,9 @@ Built by_model(std::vector<Candidate> candidates, const Problem& problem, const 
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     CandidateReport& report = explanation.candidates[tried + i];
-    report.failure = failures.remembered(candidates[i]);
-    if (!report.failure.empty()) continue;
-    try {
-      auto kernel = build_within_memory(candidates[i], problem, device);
+    if (auto kernel = try_build(candidates[i], problem, device, failures, report.failure)) {
       explanation.chosen = report;
       return {std::move(kernel), std::move(explanation)};
-    } catch (const Error& error) {
-      report.failure = error.what();
-      log::warn("{} does not build: {}", report.configuration, error.what());
     }
   }
   throw AllFailed(all_failures(problem, explanation));

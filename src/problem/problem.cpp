@@ -4,9 +4,9 @@
 #include <gemwright/problem.hpp>
 
 #include <algorithm>
-#include <array>
+#include <numeric>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -125,25 +125,41 @@ void check_reach(const std::string& name, const Operand& operand, std::int64_t r
   }
 }
 
-// Distinct elements must lie at distinct addresses: each stride passes all that lies inside it.
+struct Dimension {
+  std::int64_t stride;
+  std::int64_t size;
+};
+
+// Each stride passes all that lies inside it.
+bool nested(const std::vector<Dimension>& dims) {
+  std::int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return false;
+    reach += stride * (size - 1);
+  }
+  return true;
+}
+
+// Two dimensions may also interleave: they first meet after as many steps of the one as the other's
+// stride has over their greatest common divisor.
+bool interleaved(const Dimension& x, const Dimension& y) {
+  const std::int64_t divisor = std::gcd(x.stride, y.stride);
+  return divisor > 0 && (y.stride / divisor >= x.size || x.stride / divisor >= y.size);
+}
+
+// Distinct elements must lie at distinct addresses.
 void check_no_overlap(const Problem& problem) {
   if (has_empty_result(problem)) return;
   const Operand& d = problem.d;
-  std::array<std::pair<std::int64_t, std::int64_t>, 3> dims{{
-      {d.row_stride, problem.m},
-      {d.col_stride, problem.n},
-      {d.batch_stride, problem.batch},
-  }};
-  std::sort(dims.begin(), dims.end());
-  std::int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (size <= 1) continue;
-    if (stride <= reach) {
-      throw InvalidArgument("d", "strides under which elements overlap: " + key(problem),
-                            "strides that give every element of D its own place");
-    }
-    reach += stride * (size - 1);
-  }
+  std::vector<Dimension> dims = {
+      {d.row_stride, problem.m}, {d.col_stride, problem.n}, {d.batch_stride, problem.batch}};
+  std::erase_if(dims, [](const Dimension& dim) { return dim.size <= 1; });
+  std::sort(dims.begin(), dims.end(),
+            [](const auto& x, const auto& y) { return x.stride < y.stride; });
+  if (nested(dims) || (dims.size() == 2 && interleaved(dims[0], dims[1]))) return;
+  throw InvalidArgument("d", "strides under which elements may overlap: " + key(problem),
+                        "strides that give every element of D its own place; of three, each passes "
+                        "all that lies inside it");
 }
 
 }  // namespace

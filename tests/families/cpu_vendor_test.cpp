@@ -50,6 +50,21 @@ TEST(CpuVendor, RefusalsSayWhatIsWrong) {
   EXPECT_FALSE(vendor().refuse(Problem::linear(4, 64, 64, DataType::f32), device).has_value());
 }
 
+TEST(CpuVendor, RefusesWhatOneDnnComputesWrongly) {
+  const Device device = Device::cpu();
+  Problem biased = Problem::bmm(3, 4, 64, 64, DataType::f32);
+  biased.bias = Bias::per_column;
+  biased.alpha = 2;
+  EXPECT_FALSE(vendor().refuse(biased, device).has_value());
+  biased.d.batch_stride += 5;
+  EXPECT_NE(vendor().refuse(biased, device)->find("D without gaps"), std::string::npos);
+  biased.alpha = 1;
+  EXPECT_FALSE(vendor().refuse(biased, device).has_value());
+
+  const auto odd = vendor().refuse(Problem::linear(4, 64, 63, DataType::bf16), device);
+  EXPECT_NE(odd.value_or("").find("bf16"), std::string::npos);
+}
+
 TEST(CpuVendor, FirstConfigurationIsWhatACallerOfOneDnnGets) {
   const Device device = two_threads();
   const auto list = vendor().configurations(Problem::linear(1, 64, 64, DataType::f32), device);

@@ -28,6 +28,23 @@ TEST(PlanSet, IsRightForEveryM) {
   }
 }
 
+// At some M of a gap the vendor's choice for its end may not build: another kernel covers it.
+TEST(PlanSet, PassesOverKernelsThatDoNotBuild) {
+  const Planner planner(Device::cpu(), Store::none());
+  Problem problem = Problem::linear(64, 33, 64, DataType::bf16);
+  problem.d = {.type = DataType::bf16, .row_stride = 1, .col_stride = 64};
+  problem.alpha = 2;
+  const PlanSet set = planner.plan_range(problem, 1, 64, untuned());
+  for (const std::int64_t m : {1, 33, 63, 64}) {
+    test::Case description{.name = set.kernel(m), .problem = problem};
+    description.problem.m = m;
+    const auto memory = test::host_memory();
+    test::Fixture fixture(description, *memory);
+    set.run(m, fixture.operands());
+    EXPECT_EQ(fixture.compare(), "");
+  }
+}
+
 TEST(PlanSet, RefusesAnMOutsideItsRange) {
   const Planner planner(Device::cpu(), Store::none());
   const Problem problem = Problem::linear(1, 16, 16, DataType::f32);

@@ -37,6 +37,14 @@ TEST(Problem, OutputElementsMustNotOverlap) {
   problem = Problem::mm(8, 8, 8, DataType::f32);
   problem.d.row_stride = 7;
   EXPECT_EQ(refused_argument(problem), "d");
+  // Rows and columns that interleave: 8 columns 5 apart meet rows 8 apart at the ninth only.
+  problem = Problem::mm(5, 8, 8, DataType::f32);
+  problem.d.row_stride = 8;
+  problem.d.col_stride = 5;
+  EXPECT_EQ(refused_argument(problem), "");
+  problem.m = 6;
+  problem.n = 9;
+  EXPECT_EQ(refused_argument(problem), "d");
 }
 
 TEST(Problem, BadFieldsAreNamed) {

@@ -1,6 +1,7 @@
 #include "support/cases.hpp"
 
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -122,6 +123,10 @@ std::vector<Case> stride_cases(DataType type) {
   p = Problem::mm(32, 48, 40, type);
   p.a.col_stride = 0;
   add("column of A broadcast", p);
+  p = Problem::mm(5, 8, 40, type);
+  p.d.row_stride = 8;
+  p.d.col_stride = 5;
+  add("rows and columns of D interleaved", p);
 
   p = Problem::linear(1, 48, 40, type);
   p.a.row_stride = 999'999'937;
@@ -188,6 +193,11 @@ std::vector<Case> epilogue_cases(DataType type) {
   add("everything", p);
   p.k = 0;
   add("everything, K = 0", p);
+  p = Problem::bmm(3, 9, 40, 24, type);
+  p.d.batch_stride += 7;
+  p.bias = Bias::per_column;
+  p.alpha = 2;
+  add("scaled batches with a bias, padded D", p);
 
   for (const DataType out : {DataType::f32, DataType::f16, DataType::bf16}) {
     p = base;
@@ -211,6 +221,13 @@ std::vector<Case> value_cases(DataType type) {
   add("NaN and infinities", p, Fill::special);
   // A K tail beside infinities: padding must not make NaN of them.
   add("NaN and infinities, K tail", Problem::linear(19, 40, 53, type), Fill::special);
+  for (const char operand : {'a', 'b'}) {
+    cases.push_back(named(fmt::format("infinity at the end of {} {}", operand, name(type)),
+                          Problem::linear(19, 40, 53, type)));
+    cases.back().values = [operand](char of, std::int64_t index) {
+      return of == operand && index % 53 == 52 ? std::numeric_limits<double>::infinity() : 1.0;
+    };
+  }
   p.c = p.d;
   p.beta = 0;
   add("C full of NaN, beta of 0", p, Fill::normal);
