@@ -23,9 +23,11 @@ constexpr double kAliased = 0.5;          // of the rate of L2, lines that share
 constexpr double kMathEfficiency = 0.97;  // of the multiply-add rate in the inner loop
 constexpr double kLatencySlots = 4;       // multiply-adds in flight that hide their latency
 
-// What oneDNN reaches with plain weights, as measured on Emerald Rapids and Zen 4.
+// What oneDNN reaches with plain weights, as measured on Emerald Rapids and Zen 4; and what its
+// smallest products take at best (1x2x3, Emerald Rapids).
 constexpr double kVendorMath = 0.75;
 constexpr double kVendorMemory = 0.8;
+constexpr double kVendorCall = 0.6e-6;
 
 constexpr double kPanelColumns = 16;
 constexpr double kStreams = 32;  // that the prefetcher of a core follows
@@ -211,9 +213,8 @@ Estimate cpu_vendor_cost(const Problem& problem, const CpuProfile& cpu, int thre
   const double rate = (pairs ? cpu.bf16_flops : cpu.f32_flops) * threads * kVendorMath;
   const double math = problem.flops() / rate;
   const double memory = problem.bytes() / (dram_bytes_per_s(cpu, threads) * kVendorMemory);
-  const double overhead = threads > 1 ? cpu.fork_join_s : 0;
-  return {.us = (std::max(math, memory) + overhead) * 1e6,
-          .bound = math > memory ? Bound::math : Bound::memory};
+  const double overhead = kVendorCall + (threads > 1 ? cpu.fork_join_s : 0);
+  return estimate(math, memory, overhead, std::max(math, memory), 1);
 }
 
 }  // namespace gemwright::model

@@ -106,6 +106,12 @@ TEST(CpuCost, ForkAndJoinDecideForTinyProducts) {
   EXPECT_EQ(cpu_streaming_cost(cpu, tiny).bound, Bound::overhead);
 }
 
+TEST(CpuCost, ACallOfTheVendorTakesTimeOfItsOwn) {
+  const Estimate tiny = cpu_vendor_cost(Problem::mm(1, 2, 3, DataType::f32), profile(), 1);
+  EXPECT_GT(tiny.us, 0.3);
+  EXPECT_EQ(tiny.bound, Bound::overhead);
+}
+
 TEST(CpuCost, SmallTilesCostMoreOfTheLoop) {
   const CpuProfile cpu = profile();
   BlockedWork narrow = blocked(1400, 1024, 1024);
