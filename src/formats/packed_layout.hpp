@@ -2,6 +2,7 @@
 // M, on CPUs and GPUs. docs/formats.md, "Packed weight", says why it is as it is.
 #pragma once
 
+#include "numeric/ceil_div.hpp"
 #include <gemwright/weight_format.hpp>
 
 #include <array>
@@ -9,6 +10,8 @@
 #include <cstdint>
 
 namespace gemwright::formats {
+
+using numeric::ceil_div;
 
 /// Rows (n) and columns (k) of a tile: what a warp group's `wgmma` takes in four steps of K = 16.
 inline constexpr std::int64_t kTile = 64;
@@ -44,10 +47,6 @@ struct PackedLayout {
   std::int64_t order = 0;   ///< int32 [tiles_k * 64]: packed column j is column order[j] of W
   std::int64_t bytes = 0;
 };
-
-constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
-}
 
 constexpr int size_bytes(ScaleType type) {
   switch (type) {

@@ -36,10 +36,6 @@ double as_double(std::int64_t value) {
   return static_cast<double>(value);
 }
 
-double ceil_div(double value, double by) {
-  return std::ceil(value / by);
-}
-
 // Bytes/s of one core reading data of so many bytes over and over.
 double cached_rate(const CpuProfile& cpu, double bytes) {
   // A block at the size of its cache is partly gone when it is needed again.
@@ -58,7 +54,7 @@ double memory_rate(const CpuProfile& cpu, int threads) {
 // Cells that the busiest thread computes, over an even share.
 double imbalance(const CpuWork& work, double cells) {
   const double even = cells / work.threads;
-  return ceil_div(cells, work.threads) / even;
+  return std::ceil(cells / work.threads) / even;
 }
 
 double overlapped(double a, double b) {
@@ -90,19 +86,19 @@ double reduction(const CpuProfile& cpu, const CpuWork& work) {
 // How a blocked kernel's cells fall apart into register tiles.
 struct Tiling {
   explicit Tiling(const BlockedWork& w) {
-    const double n = ceil_div(as_double(w.n), kPanelColumns) * kPanelColumns;
-    row_blocks = ceil_div(as_double(w.m), as_double(w.rows_block));
+    const double n = std::ceil(as_double(w.n) / kPanelColumns) * kPanelColumns;
+    row_blocks = std::ceil(as_double(w.m) / as_double(w.rows_block));
     cell_rows = as_double(w.m) / row_blocks / as_double(w.cells_m);
     cell_columns = n / as_double(w.cells_n);
     cells = row_blocks * as_double(w.batch * w.cells_m * w.cells_n) * w.split;
     depth_all = as_double(std::max<std::int64_t>(w.k, 1)) / w.split;
     depth = std::min(depth_all, as_double(w.depth_block));
-    depths = ceil_div(depth_all, depth);
+    depths = std::ceil(depth_all / depth);
     // Tiles are evened out within the cell.
-    tiles_m = ceil_div(cell_rows, as_double(w.rows));
+    tiles_m = std::ceil(cell_rows / as_double(w.rows));
     rows = cell_rows / tiles_m;
     block_columns = std::min(cell_columns, as_double(w.columns_block));
-    const double tiles_n = ceil_div(block_columns, as_double(w.columns));
+    const double tiles_n = std::ceil(block_columns / as_double(w.columns));
     panels = block_columns / tiles_n / kPanelColumns;
     tiles = tiles_m * tiles_n * (cell_columns / block_columns);
   }
@@ -176,7 +172,7 @@ Estimate cpu_streaming_cost(const CpuProfile& cpu, const StreamingWork& w) {
   const double n = as_double(w.n);
   const double k = as_double(std::max<std::int64_t>(w.k, 1));
   const double cells = as_double(w.batch * w.cells_m * w.cells_n) * w.split;
-  const double passes = ceil_div(m / as_double(w.cells_m), as_double(w.rows));
+  const double passes = std::ceil(m / as_double(w.cells_m) / as_double(w.rows));
   const double rows = m / as_double(w.cells_m) / passes;
   const double columns = as_double(w.columns);
 

@@ -5,6 +5,7 @@
 #include "families/cpu_packed/geometry.hpp"
 #include "families/cpu_packed/setup.hpp"
 #include "formats/packed_layout.hpp"
+#include "numeric/ceil_div.hpp"
 #include "problem/extent.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/errors.hpp>
@@ -19,11 +20,11 @@
 namespace gemwright {
 namespace {
 
-using cpu_packed::ceil_div;
 using cpu_packed::Isa;
 using cpu_packed::kernels;
 using cpu_packed::KernelTable;
 using cpu_packed::kPanel;
+using numeric::ceil_div;
 
 std::int64_t panel_bytes(const Problem& problem) {
   const bool pairs = size_bytes(problem.b.type) == 2;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "families/cpu_packed/setup.hpp"
+#include "numeric/ceil_div.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,13 +10,11 @@
 
 namespace gemwright::cpu_packed {
 
+using numeric::ceil_div;
+
 /// Part `index` of `count` nearly equal parts of [0, size): where it begins.
 constexpr std::int64_t part(std::int64_t size, std::int64_t count, std::int64_t index) {
   return size * index / count;
-}
-
-constexpr std::int64_t ceil_div(std::int64_t value, std::int64_t by) {
-  return (value + by - 1) / by;
 }
 
 /// A rectangle of D, or a share of its K, that one thread computes at a time.

@@ -1,6 +1,7 @@
 // How the operands of a problem look to a CUDA kernel: majors, widths, and the preamble's lines.
 #pragma once
 
+#include "numeric/ceil_div.hpp"
 #include <gemwright/problem.hpp>
 
 #include <cstdint>
@@ -54,7 +55,7 @@ std::string epilogue_preamble(const Problem& problem, int width);
 
 /// Tiles of `tile` that cover `size`.
 constexpr std::int64_t tiles_of(std::int64_t size, std::int64_t tile) {
-  return (size + tile - 1) / tile;
+  return numeric::ceil_div(size, tile);
 }
 
 }  // namespace gemwright::cuda_layout
