@@ -79,6 +79,17 @@ std::int64_t Fields::length(const char* name) const {
   return static_cast<std::int64_t>(json_[name].size());
 }
 
+std::set<std::int64_t> Fields::numbers(const char* name) const {
+  std::set<std::int64_t> numbers;
+  if (length(name) == 0) return numbers;
+  for (const auto& item : json_[name]) {
+    const std::int64_t value = item.is_number_integer() ? item.get<std::int64_t>() : -1;
+    if (value < 0) refuse(name, "an array of whole numbers from 0 on");
+    numbers.insert(value);
+  }
+  return numbers;
+}
+
 Fields Fields::inside(const char* name) const {
   if (!has(name)) refuse(name, "a JSON object");
   return Fields(json_[name], prefix_ + name + ".");

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -28,6 +29,8 @@ class Fields {
   bool has(const char* name) const;
   /// Entries of an array; 0 when it is missing.
   std::int64_t length(const char* name) const;
+  /// An array of whole numbers from 0 on, each once; empty when it is missing.
+  std::set<std::int64_t> numbers(const char* name) const;
   /// An object inside.
   Fields inside(const char* name) const;
 

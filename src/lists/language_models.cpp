@@ -103,6 +103,16 @@ std::vector<Layer> dense(const Fields& fields, const Attention& attention, bool 
   return layers;
 }
 
+// Each decoder_sparse_step-th but those listed, some of which have no experts anyway.
+std::int64_t layers_with_experts(const Fields& fields, std::int64_t count) {
+  const std::int64_t every = fields.size_or("decoder_sparse_step", 1);
+  const auto listed = fields.numbers("mlp_only_layers");
+  const auto without = std::count_if(listed.begin(), listed.end(), [&](std::int64_t layer) {
+    return layer < count && (layer + 1) % every == 0;
+  });
+  return count / every - without;
+}
+
 // Experts that a token visits, over all layers.
 std::int64_t visits(const Fields& fields, std::int64_t sparse_layers, const char* experts) {
   const std::int64_t top = fields.size("num_experts_per_tok");
@@ -149,9 +159,7 @@ std::vector<Layer> read_qwen_moe(const Fields& fields, const Options& options) {
   const bool version2 = fields.has("shared_expert_intermediate_size");
   attention.qkv_bias = attention.qkv_bias || version2;
   const std::int64_t count = layer_count(fields);
-  const auto every = fields.size_or("decoder_sparse_step", 1);
-  const auto listed = fields.length("mlp_only_layers");
-  const std::int64_t sparse = std::max<std::int64_t>(0, count / every - listed);
+  const std::int64_t sparse = layers_with_experts(fields, count);
 
   std::vector<Layer> layers;
   add(layers, attention, count, options);

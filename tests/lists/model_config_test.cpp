@@ -184,6 +184,28 @@ TEST(ModelConfig, OtherArchitectures) {
   EXPECT_EQ(find(qwen2, 64, 128).problem.bias, Bias::none);
 }
 
+// Layers 1, 3, 5, ... have experts, but those listed; what is listed besides has none anyway.
+TEST(ModelConfig, LayersWithoutExpertsThatAreListedCountOnce) {
+  auto json = small();
+  json["architectures"] = {"Qwen2MoeForCausalLM"};
+  json["num_hidden_layers"] = 8;
+  json["num_experts"] = 16;
+  json["num_experts_per_tok"] = 4;
+  json["moe_intermediate_size"] = 32;
+  json["decoder_sparse_step"] = 2;
+  const auto layers = [&json](const nlohmann::json& listed) {
+    json["mlp_only_layers"] = listed;
+    const auto entries = from_model_config(json.dump(), "test", fused());
+    return std::pair{find(entries, 256, 64).count, find(entries, 64, 32).count};
+  };
+  EXPECT_EQ(layers(nullptr), (std::pair<std::int64_t, std::int64_t>{4, 4 * 4}));
+  EXPECT_EQ(layers({0, 2, 9}), (std::pair<std::int64_t, std::int64_t>{4, 4 * 4}));
+  EXPECT_EQ(layers({0, 3, 3, 7}), (std::pair<std::int64_t, std::int64_t>{6, 2 * 4}));
+  json["mlp_only_layers"] = {0, "1"};
+  EXPECT_EQ(refusal(json.dump()),
+            "mlp_only_layers: given [0,\"1\"]; allowed: an array of whole numbers from 0 on");
+}
+
 TEST(ModelConfig, OtherDiffusionModels) {
   const char* sd3 = R"({"_class_name": "SD3Transformer2DModel", "num_layers": 24,
                         "num_attention_heads": 24, "attention_head_dim": 64})";
