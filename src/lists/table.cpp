@@ -1,6 +1,7 @@
 #include "lists/table.hpp"
 
 #include "files/parse_json.hpp"
+#include "lists/csv.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -140,23 +141,6 @@ void add(std::vector<Entry>& all, const Row& row, const Options& options) {
   }
 }
 
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\"";
-  const std::size_t from = text.find_first_not_of(kSpace);
-  if (from == std::string_view::npos) return {};
-  return std::string(text.substr(from, text.find_last_not_of(kSpace) - from + 1));
-}
-
-std::vector<std::string> split(std::string_view line) {
-  std::vector<std::string> cells;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line.remove_prefix(comma + 1);
-  }
-}
-
 void check_column(const std::string& name, const std::string& place) {
   if (!is_column(name)) throw InvalidArgument(place + ": column", '"' + name + '"', kColumns);
 }
@@ -182,14 +166,8 @@ std::string_view without_mark(std::string_view text) {
 std::vector<Row> rows_of_csv(std::string_view text) {
   std::vector<Row> rows;
   std::vector<std::string> header;
-  int number = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    const std::string place = "line " + std::to_string(++number);
-    if (trimmed(line).empty() || trimmed(line).front() == '#') continue;
-    const auto cells = split(line);
+  for (const auto& [line, cells] : read_csv(text)) {
+    const std::string place = "line " + std::to_string(line);
     if (header.empty()) {
       header = columns(cells, place);
       continue;

@@ -68,6 +68,29 @@ TEST(Table, ReadsLowBitWeightsAndActivations) {
   EXPECT_EQ(refusal(head + "nf4,,,2\n").rfind("line 2: batch: given 2", 0), 0U);
 }
 
+TEST(Table, ReadsQuotedCellsOfCsv) {
+  const auto entries = from_table(
+      "role,\"n\", k\r\n"
+      "\"q, k\",2,3\r\n"
+      " \"a \"\"quoted\"\" one\" , \"5\",7\n"
+      "\"two\nlines\",8,9\n"
+      "\"\",11,13",
+      {});
+  ASSERT_EQ(entries.size(), 4U);
+  EXPECT_EQ(entries[0].role, "q, k");
+  EXPECT_EQ(entries[0].problem, Problem::linear(1, 2, 3, DataType::bf16));
+  EXPECT_EQ(entries[1].role, "a \"quoted\" one");
+  EXPECT_EQ(entries[1].problem.n, 5);
+  EXPECT_EQ(entries[2].role, "two\nlines");
+  EXPECT_EQ(entries[3].role, "");
+  EXPECT_EQ(entries[3].problem.k, 13);
+  EXPECT_EQ(refusal("role,n,k\n\"a\nb\",2,3\nc,x,3\n").rfind("line 4: n: given x", 0), 0U);
+  EXPECT_EQ(refusal("role,n,k\n\"q, k,2,3\n"),
+            "line 2: given a quote that does not end; allowed: quotes in pairs");
+  EXPECT_EQ(refusal("role,n,k\n\"q\"k,2,3\n"),
+            "line 2: given k behind a quoted cell; allowed: a comma");
+}
+
 TEST(Table, TakesMFromTheOptionsWhenItHasNone) {
   Options options;
   options.m = {1, 2, 3};
