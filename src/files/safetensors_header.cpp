@@ -29,7 +29,7 @@ std::vector<std::int64_t> shape_of(const json& tensor, const std::string& place)
   for (const json& size : *found) {
     const std::int64_t value = size.is_number_integer() ? size.get<std::int64_t>() : -1;
     if (value < 0 || value > kLargestSize) {
-      throw InvalidArgument(place + ".shape", size.type_name(),
+      throw InvalidArgument(place + ".shape", shortened(size.dump()),
                             "sizes from 0 to " + std::to_string(kLargestSize));
     }
     if (value > 0 && elements > kMostElements / value) {

@@ -43,14 +43,15 @@ std::string known_text() {
 
 std::string architecture(const nlohmann::json& config) {
   const Fields fields(config);
-  if (fields.has("_class_name") && config["_class_name"].is_string()) {
+  if (fields.has("_class_name")) {
+    if (!config["_class_name"].is_string()) fields.refuse("_class_name", "one of " + known_text());
     return config["_class_name"].get<std::string>();
   }
-  if (fields.has("architectures") && config["architectures"].is_array() &&
-      !config["architectures"].empty() && config["architectures"][0].is_string()) {
-    return config["architectures"][0].get<std::string>();
+  const bool listed = fields.length("architectures") > 0;
+  if (!listed || !config["architectures"][0].is_string()) {
+    fields.refuse("architectures", "an array that begins with one of " + known_text());
   }
-  throw InvalidArgument("architectures", "nothing", known_text());
+  return config["architectures"][0].get<std::string>();
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ std::vector<std::string> known_architectures() {
 std::int64_t shared(std::int64_t value, const char* name, const Options& options) {
   const std::int64_t parts = options.tensor_parallel;
   if (parts < 1 || value % parts != 0) {
-    throw InvalidArgument("tensor parallel degree", std::to_string(parts),
+    throw InvalidArgument("--tp", std::to_string(parts),
                           "a divisor of " + std::string(name) + " = " + std::to_string(value));
   }
   return value / parts;

@@ -87,6 +87,14 @@ std::vector<Layer> take_packed(std::vector<files::Tensor>& tensors, const fs::pa
   return layers;
 }
 
+// The header of a file whose data is all there.
+files::Header checked_header(const fs::path& file) {
+  const std::string text = files::read_header_text(file);
+  files::Header header = files::parse_header(text, file.string());
+  files::check_data(header, fs::file_size(file) - 8 - text.size(), file.string());
+  return header;
+}
+
 std::string model_name(const fs::path& path) {
   const fs::path whole = fs::absolute(path).lexically_normal();
   const fs::path folder = fs::is_directory(whole) ? whole : whole.parent_path();
@@ -123,7 +131,7 @@ Selection from_tensors(const std::vector<files::Tensor>& tensors, const std::str
 
 Selection from_safetensors(const fs::path& path, const Options& options) {
   if (options.tensor_parallel != 1) {
-    throw InvalidArgument("tensor parallel degree", std::to_string(options.tensor_parallel),
+    throw InvalidArgument("--tp", std::to_string(options.tensor_parallel),
                           "1 for safetensors, which do not say how a weight is shared out");
   }
   if (!fs::exists(path)) {
@@ -133,7 +141,7 @@ Selection from_safetensors(const fs::path& path, const Options& options) {
   std::vector<Layer> packed;
   std::set<std::string> names;
   for (const fs::path& file : files::safetensors_files(path)) {
-    auto here = files::parse_header(files::read_header_text(file), file.string()).tensors;
+    auto here = checked_header(file).tensors;
     for (const auto& tensor : here) {
       if (names.insert(tensor.name).second) continue;
       throw InvalidArgument(file.string() + ": " + tensor.name, "a name that another file has too",

@@ -1,4 +1,5 @@
 #include "cli/support.hpp"
+#include "files/safetensors.hpp"
 #include "store/database.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/problem.hpp>
@@ -16,6 +17,12 @@ namespace gemwright::cli {
 namespace {
 
 using Command = CommandTest;
+
+// A checkpoint of zeros.
+void write_checkpoint(const std::filesystem::path& path, std::vector<files::Tensor> tensors) {
+  files::SafetensorsWriter writer(path, {std::move(tensors), {}}, "test");
+  writer.commit();
+}
 
 TEST_F(Command, EveryCommandHasHelpWithExamples) {
   for (const char* name : {"devices", "candidates", "explain", "tune", "bench", "store", "quantize",
@@ -178,6 +185,9 @@ TEST_F(Command, ErrorsNameTheFile) {
                                                 "}";
   EXPECT_EQ(run({"candidates", "--device", "cpu", "--config", folder_ / "config.json"}), kUsage);
   EXPECT_TRUE(failed_with("config.json: config: hidden_size: given"));
+  const std::string llama = GEMWRIGHT_SOURCE_DIR "/models/llama-3.1-8b/config.json";
+  EXPECT_EQ(run({"candidates", "--device", "cpu", "--config", llama, "--tp", "3"}), kUsage);
+  EXPECT_TRUE(failed_with("config.json: --tp: given 3; allowed: a divisor of num_att")) << err_;
   std::ofstream(folder_ / "export.json") << R"({"gemwright_store": 1, "records": 5})";
   EXPECT_EQ(run({"store", "import", folder_ / "export.json"}), kUsage);
   EXPECT_TRUE(failed_with("export.json: records"));
@@ -366,14 +376,9 @@ TEST_F(Command, WaitingForAListItCanBeInterrupted) {
 }
 
 TEST_F(Command, SaysWhatOfACheckpointItLeavesOut) {
-  const std::string header = R"({"a.weight": {"dtype": "BF16", "shape": [8, 8]},
-      "b.norm": {"dtype": "BF16", "shape": [8]}, "c.weight": {"dtype": "I8", "shape": [8, 8]}})";
-  {
-    std::ofstream out(folder_ / "x.safetensors", std::ios::binary);
-    for (int i = 0; i < 8; ++i) out.put(static_cast<char>(header.size() >> (8 * i)));
-    out << header;
-  }
   const std::string file = folder_ / "x.safetensors";
+  write_checkpoint(
+      file, {{"a.weight", "BF16", {8, 8}}, {"b.norm", "BF16", {8}}, {"c.weight", "I8", {8, 8}}});
   EXPECT_EQ(run({"tune", "--device", "cpu:1", "--safetensors", file, "--model", "--json"}), kDone);
   EXPECT_EQ(json()["left_out"]["count"], 2);
   EXPECT_EQ(json()["left_out"]["kinds"][1]["reason"], "of type I8");
@@ -382,22 +387,11 @@ TEST_F(Command, SaysWhatOfACheckpointItLeavesOut) {
 }
 
 TEST_F(Command, RolesOfACheckpointAreNamedByTheirLastPartsOrAPattern) {
-  std::string header = "{";
-  for (const auto& [name, k] : {std::pair{"layers.0.mlp.up", 8},
-                                {"layers.1.mlp.up", 8},
-                                {"layers.0.mlp.down", 16},
-                                {"head", 24}}) {
-    header += header.size() > 1 ? "," : "";
-    header += '"' + std::string(name) + R"(.weight": {"dtype": "BF16", "shape": [8, )" +
-              std::to_string(k) + "]}";
-  }
-  header += "}";
   const std::string file = folder_ / "x.safetensors";
-  {
-    std::ofstream out(file, std::ios::binary);
-    for (int i = 0; i < 8; ++i) out.put(static_cast<char>(header.size() >> (8 * i)));
-    out << header;
-  }
+  write_checkpoint(file, {{"layers.0.mlp.up.weight", "BF16", {8, 8}},
+                          {"layers.1.mlp.up.weight", "BF16", {8, 8}},
+                          {"layers.0.mlp.down.weight", "BF16", {8, 16}},
+                          {"head.weight", "BF16", {8, 24}}});
   for (const auto& [only, role] : {std::pair{"layers.*.mlp.up", "layers.*.mlp.up"},
                                    {"mlp.up", "layers.*.mlp.up"},
                                    {"*down", "layers.*.mlp.down"},
@@ -409,6 +403,14 @@ TEST_F(Command, RolesOfACheckpointAreNamedByTheirLastPartsOrAPattern) {
     ASSERT_EQ(json().size(), 1U) << only;
     EXPECT_EQ(json()[0]["role"], role);
   }
+}
+
+TEST_F(Command, ACheckpointThatIsCutIsRefused) {
+  const std::string file = folder_ / "x.safetensors";
+  write_checkpoint(file, {{"a.weight", "BF16", {8, 8}}});
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  EXPECT_EQ(run({"tune", "--model", "--device", "cpu:1", "--safetensors", file}), kUsage);
+  EXPECT_TRUE(failed_with("x.safetensors: a.weight: given data up to byte 128; allowed: ")) << err_;
 }
 
 TEST_F(Command, AnEmptyResultHasNoTime) {

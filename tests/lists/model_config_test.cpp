@@ -139,7 +139,7 @@ TEST(ModelConfig, TensorParallelDividesNOrK) {
   EXPECT_TRUE(shapes(list("qwen3-30b-a3b", options)).contains({4 * 128 + 2 * 128, 2048}));
   options.tensor_parallel = 3;
   EXPECT_EQ(refusal(config("llama-3.1-8b"), options),
-            "tensor parallel degree: given 3; allowed: a divisor of num_attention_heads = 32");
+            "--tp: given 3; allowed: a divisor of num_attention_heads = 32");
 }
 
 TEST(ModelConfig, AnotherTypeThanTheModels) {
@@ -223,7 +223,12 @@ TEST(ModelConfig, RefusesArchitecturesItDoesNotKnowWithThoseItDoes) {
   const auto text = refusal(with("architectures", {"BertModel"}));
   EXPECT_NE(text.find("given BertModel"), std::string::npos);
   for (const auto& name : known_architectures()) EXPECT_NE(text.find(name), std::string::npos);
-  EXPECT_NE(refusal("{}").find("architectures: given nothing"), std::string::npos);
+  EXPECT_EQ(refusal("{}").rfind("architectures: given nothing; allowed: an array", 0), 0U);
+  EXPECT_EQ(refusal(with("architectures", "LlamaForCausalLM"))
+                .rfind("architectures: given \"LlamaForCausalLM\"; allowed: an array", 0),
+            0U);
+  EXPECT_EQ(refusal(with("architectures", {5})).rfind("architectures: given [5]", 0), 0U);
+  EXPECT_EQ(refusal(with("_class_name", 5)).rfind("_class_name: given 5; allowed: one of", 0), 0U);
 }
 
 TEST(ModelConfig, RefusesMissingAndAbsurdNumbersByName) {
