@@ -77,7 +77,8 @@ class Race {
  public:
   Race(const Problem& problem, const Device& device, int own) : problem_(problem), device_(device) {
     std::vector<Refusal> refusals;
-    candidates_ = model::prune(model::rank(problem, device, refusals), own);
+    auto ranked = model::rank(problem, device, refusals);
+    candidates_ = model::take_best(ranked, own);
     if (candidates_.empty()) throw Unsupported("no family takes " + key(problem));
     add_invariant((own + 1) / 2);
   }
@@ -132,8 +133,8 @@ class Race {
     Problem invariant = problem_;
     invariant.batch_invariant = true;
     std::vector<Refusal> refusals;
-    for (const Candidate& candidate :
-         model::prune(model::rank(invariant, device_, refusals), own)) {
+    auto ranked = model::rank(invariant, device_, refusals);
+    for (const Candidate& candidate : model::take_best(ranked, own)) {
       const auto same = [&](const Candidate& other) { return label(other) == label(candidate); };
       const auto at = std::find_if(candidates_.begin(), candidates_.end(), same);
       invariant_.insert(static_cast<std::size_t>(at - candidates_.begin()));

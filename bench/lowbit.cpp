@@ -125,7 +125,8 @@ class Side {
 
 std::vector<Candidate> own_candidates(const Problem& problem, const Device& device, int count) {
   std::vector<Refusal> refusals;
-  auto candidates = model::prune(model::rank(problem, device, refusals), count);
+  auto ranked = model::rank(problem, device, refusals);
+  auto candidates = model::take_best(ranked, count);
   if (candidates.empty()) throw Unsupported("no family takes " + key(problem));
   return candidates;
 }

@@ -94,7 +94,7 @@ void add_family(const char* name, const char* group, const Problem& problem, con
   std::vector<Refusal> refusals;
   std::vector<Candidate> ranked = model::rank(problem, device, refusals);
   std::erase_if(ranked, [&](const Candidate& c) { return c.family != family; });
-  for (const Candidate& candidate : model::prune(std::move(ranked), most)) {
+  for (const Candidate& candidate : model::take_best(ranked, most)) {
     std::shared_ptr<const Kernel> kernel;
     try {
       kernel = family->build(problem, device, candidate.configuration);

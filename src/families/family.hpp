@@ -59,7 +59,7 @@ class Family {
   /// Bumped when configurations mean something else, or a fault was mended: results measured and
   /// failures remembered under another version are not used.
   virtual int version() const = 0;
-  /// A vendor library: its candidates are never pruned.
+  /// A vendor library: its candidates are never left out.
   virtual bool vendor() const { return false; }
 
   /// Nothing when the canonical problem is taken, else a sentence saying why not and, where the

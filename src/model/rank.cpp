@@ -141,15 +141,11 @@ std::vector<Candidate> take_best(std::vector<Candidate>& ranked, int own,
       left.push_back(candidate);
       continue;
     }
-    if (counts && !barred(candidate)) ++places;
+    if (counts && !(barred && barred(candidate))) ++places;
     taken.push_back(candidate);
   }
   ranked = std::move(left);
   return taken;
-}
-
-std::vector<Candidate> prune(std::vector<Candidate> ranked, int own) {
-  return take_best(ranked, own, [](const Candidate&) { return false; });
 }
 
 double floor_us(const Problem& problem, const Device& device) {

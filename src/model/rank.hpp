@@ -1,4 +1,4 @@
-// Candidates of a problem, ranked by predicted time and pruned.
+// Candidates of a problem, ranked by predicted time, and the best of them.
 #pragma once
 
 #include "families/family.hpp"
@@ -39,10 +39,7 @@ std::vector<Candidate> rank(const Problem& problem, const Device& device,
 /// Takes out of `ranked` those to be tried next: the best `own` of the own candidates (0: all), and
 /// every vendor one. Barred ones ranked before the last of them come along and take nobody's place.
 std::vector<Candidate> take_best(std::vector<Candidate>& ranked, int own,
-                                 const std::function<bool(const Candidate&)>& barred);
-
-/// Keeps the best `own` of the own candidates (0: all) and every vendor one.
-std::vector<Candidate> prune(std::vector<Candidate> ranked, int own);
+                                 const std::function<bool(const Candidate&)>& barred = {});
 
 /// Roofline time in microseconds: the larger of bytes over bandwidth and flops over math rate.
 double floor_us(const Problem& problem, const Device& device);

@@ -9,7 +9,7 @@
 namespace gemwright::model {
 namespace {
 
-// Only what prune() asks of a family.
+// Only what take_best() asks of a family.
 class NamedFamily final : public Family {
  public:
   explicit NamedFamily(bool vendor) : vendor_(vendor) {}
@@ -63,21 +63,35 @@ TEST(Rank, RefusalsAreToldWithTheFamily) {
   EXPECT_FALSE(reference->reason.empty());
 }
 
-TEST(Prune, KeepsTheFirstOwnAndEveryVendorOne) {
+TEST(TakeBest, TakesTheFirstOwnAndEveryVendorOne) {
   const NamedFamily own(false);
   const NamedFamily vendor(true);
-  const std::vector<Candidate> ranked = {{&own, {}, {.us = 1}},
-                                         {&own, {}, {.us = 2}},
-                                         {&own, {}, {.us = 3}},
-                                         {&vendor, {}, {.us = 9}},
-                                         {&vendor, {}, {.us = 8}}};
-  const auto kept = prune(ranked, 2);
-  ASSERT_EQ(kept.size(), 4U);
-  EXPECT_EQ(kept[1].estimate.us, 2);
-  EXPECT_EQ(kept[2].estimate.us, 9);
-  EXPECT_EQ(kept[3].estimate.us, 8);
-  EXPECT_EQ(prune(ranked, 0).size(), 5U);
-  EXPECT_EQ(prune({}, 3).size(), 0U);
+  const std::vector<Candidate> all = {{&own, {}, {.us = 1}},
+                                      {&own, {}, {.us = 2}},
+                                      {&own, {}, {.us = 3}},
+                                      {&vendor, {}, {.us = 9}},
+                                      {&vendor, {}, {.us = 8}}};
+  auto left = all;
+  const auto taken = take_best(left, 2);
+  ASSERT_EQ(taken.size(), 4U);
+  EXPECT_EQ(taken[1].estimate.us, 2);
+  EXPECT_EQ(taken[2].estimate.us, 9);
+  EXPECT_EQ(taken[3].estimate.us, 8);
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].estimate.us, 3);
+  left = all;
+  EXPECT_EQ(take_best(left, 0).size(), 5U);
+  EXPECT_TRUE(left.empty());
+  EXPECT_TRUE(take_best(left, 3).empty());
+}
+
+TEST(TakeBest, BarredOnesTakeNobodysPlace) {
+  const NamedFamily own(false);
+  std::vector<Candidate> left = {
+      {&own, {}, {.us = 1}}, {&own, {}, {.us = 2}}, {&own, {}, {.us = 3}}};
+  const auto taken = take_best(left, 1, [](const Candidate& one) { return one.estimate.us < 2; });
+  ASSERT_EQ(taken.size(), 2U);
+  EXPECT_EQ(taken[1].estimate.us, 2);
 }
 
 Device described(int threads, bool vnni = false) {
