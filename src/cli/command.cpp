@@ -1,9 +1,9 @@
 #include "cli/command.hpp"
 
+#include "files/environment.hpp"
 #include "log/log.hpp"
 #include <gemwright/errors.hpp>
 
-#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <ostream>
@@ -92,9 +92,9 @@ int fail(Context& context, int code, const std::string& text) {
 
 // A slip here would otherwise read as "off".
 void check_log_level() {
-  const char* given = std::getenv("GEMWRIGHT_LOG");
-  if (given == nullptr || log::parse_level(given)) return;
-  throw InvalidArgument("GEMWRIGHT_LOG", given, "off, error, warn, info or debug");
+  if (log::environment_level()) return;
+  throw InvalidArgument("GEMWRIGHT_LOG", files::environment("GEMWRIGHT_LOG"),
+                        "off, error, warn, info or debug");
 }
 
 // What the library tells a person goes to the context's standard error for the length of a command.

@@ -2,6 +2,7 @@
 
 #include "checkpoint/quantise.hpp"
 #include "cli/text.hpp"
+#include "files/environment.hpp"
 #include "files/files.hpp"
 #include "lists/model_config.hpp"
 #include "lists/safetensors.hpp"

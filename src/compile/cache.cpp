@@ -1,6 +1,7 @@
 #include "compile/cache.hpp"
 
 #include "compile/entry.hpp"
+#include "files/environment.hpp"
 #include "files/files.hpp"
 #include "log/log.hpp"
 #include <gemwright/errors.hpp>
@@ -10,7 +11,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -141,8 +141,7 @@ Cache::Cache(fs::path folder, std::uintmax_t max_bytes)
 
 Cache Cache::user() {
   std::uintmax_t max_bytes = kDefaultMaxBytes;
-  if (const char* text = std::getenv("GEMWRIGHT_CACHE_MB")) {
-    const std::string_view megabytes = text;
+  if (const auto megabytes = files::environment("GEMWRIGHT_CACHE_MB"); !megabytes.empty()) {
     std::uintmax_t value = 0;
     const auto parsed =
         std::from_chars(megabytes.data(), megabytes.data() + megabytes.size(), value);

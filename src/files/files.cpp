@@ -1,12 +1,12 @@
 #include "files/files.hpp"
 
+#include "files/environment.hpp"
 #include "log/log.hpp"
 #include <gemwright/errors.hpp>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -83,11 +83,6 @@ int make_beside(const std::filesystem::path& path, std::string& name) {
 }
 
 }  // namespace
-
-std::string environment(const char* variable) {
-  const char* value = std::getenv(variable);
-  return value == nullptr ? "" : value;
-}
 
 std::filesystem::path cache_folder() {
   // The specification of XDG says to ignore a relative path.

@@ -8,9 +8,6 @@
 
 namespace gemwright::files {
 
-/// An environment variable; empty where it is not set.
-std::string environment(const char* variable);
-
 /// $XDG_CACHE_HOME/gemwright, else ~/.cache/gemwright with the home of $HOME or of the system's
 /// list of users; not made here. A user without a home gets /tmp/gemwright-UID, made private; where
 /// that belongs to somebody else it is said, and the path returned is one where nothing can be

@@ -1,8 +1,9 @@
 #include "log/log.hpp"
 
+#include "files/environment.hpp"
+
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -12,13 +13,8 @@
 namespace gemwright::log {
 namespace {
 
-Level level_from_environment() {
-  const char* text = std::getenv("GEMWRIGHT_LOG");
-  return parse_level(text == nullptr ? "" : text).value_or(Level::off);
-}
-
 std::atomic<Level>& current() {
-  static std::atomic<Level> level{level_from_environment()};
+  static std::atomic<Level> level{environment_level().value_or(Level::off)};
   return level;
 }
 
@@ -78,6 +74,10 @@ std::optional<Level> parse_level(std::string_view name) {
     if (known == name) return level;
   }
   return std::nullopt;
+}
+
+std::optional<Level> environment_level() {
+  return parse_level(files::environment("GEMWRIGHT_LOG"));
 }
 
 void set_listener(Listener listener) {

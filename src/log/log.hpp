@@ -17,6 +17,8 @@ Level level();
 void set_level(Level level);
 /// A level by its name; nothing when there is none of that name. Empty is off.
 std::optional<Level> parse_level(std::string_view name);
+/// That of $GEMWRIGHT_LOG; nothing when it names none, which counts as off.
+std::optional<Level> environment_level();
 void write(Level level, const std::string& text);
 
 /// Who is told, at any level, what a person at a terminal has to know: that a store was moved

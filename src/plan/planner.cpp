@@ -1,4 +1,5 @@
 #include "device/calibrate.hpp"
+#include "files/environment.hpp"
 #include "log/log.hpp"
 #include "model/rank.hpp"
 #include "plan/build.hpp"
@@ -211,10 +212,10 @@ Built by_tuning(std::vector<Candidate> ranked, const Problem& problem, const Dev
 
 int PlanOptions::default_max_candidates() {
   constexpr int kDefault = 5;
-  const char* text = std::getenv("GEMWRIGHT_MAX_CANDIDATES");
-  if (text == nullptr || *text == '\0') return kDefault;
+  const std::string text = files::environment("GEMWRIGHT_MAX_CANDIDATES");
+  if (text.empty()) return kDefault;
   char* end = nullptr;
-  const long value = std::strtol(text, &end, 10);
+  const long value = std::strtol(text.c_str(), &end, 10);
   if (*end != '\0' || value < 0 || value > 1'000'000) {
     throw InvalidArgument("GEMWRIGHT_MAX_CANDIDATES", text, "0 (all) to 1000000");
   }

@@ -1,3 +1,4 @@
+#include "files/environment.hpp"
 #include "files/files.hpp"
 #include "store/database.hpp"
 #include "store/place.hpp"

@@ -1,9 +1,9 @@
 #include "tune/turn.hpp"
 
+#include "files/environment.hpp"
 #include "files/files.hpp"
 #include "log/log.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -24,9 +24,9 @@ std::mutex& mutex_of(const Device& device) {
 // Ordinals count the devices that a process may see: ranks that see one each do not wait for each
 // other.
 std::string file_name(const Device& device) {
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  const std::string visible = files::environment("CUDA_VISIBLE_DEVICES");
   std::string name = fmt::format("{}-{}", device.slug(), device.ordinal());
-  if (device.kind() == DeviceKind::cuda && visible != nullptr) name += fmt::format("-{}", visible);
+  if (device.kind() == DeviceKind::cuda && !visible.empty()) name += fmt::format("-{}", visible);
   for (char& c : name) {
     if (c == '/') c = '_';
   }

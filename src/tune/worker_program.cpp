@@ -1,6 +1,6 @@
+#include "files/environment.hpp"
 #include "tune/worker.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include <dlfcn.h>
@@ -26,7 +26,9 @@ fs::path folder_of_library() {
 }  // namespace
 
 std::string worker_program() {
-  if (const char* given = std::getenv("GEMWRIGHT_WORKER")) return executable(given) ? given : "";
+  if (const auto given = files::environment("GEMWRIGHT_WORKER"); !given.empty()) {
+    return executable(given) ? given : "";
+  }
   std::error_code error;
   const fs::path beside_program = fs::read_symlink("/proc/self/exe", error).parent_path();
   const fs::path beside_library = folder_of_library();

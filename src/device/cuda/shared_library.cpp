@@ -1,6 +1,7 @@
 #include "device/cuda/shared_library.hpp"
 
-#include <cstdlib>
+#include "files/environment.hpp"
+
 #include <filesystem>
 #include <string_view>
 
@@ -11,11 +12,7 @@ namespace gemwright::cuda {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? "" : text;
-}
+using files::environment;
 
 SharedLibrary open_path(const std::string& path) {
   SharedLibrary library;
