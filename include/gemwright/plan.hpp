@@ -139,9 +139,9 @@ class PlanSet {
 /// Bytes that pack_weights writes for the problem's B. Throws InvalidArgument as Problem::check.
 std::size_t packed_weights_bytes(const Problem& problem);
 
-/// Packs B once for many products: [N/16][K][16] panels (pairs of K interleaved for 16-bit types),
-/// zero padded; the same for every kernel, M and device. `out` is 64-byte aligned. Afterwards plan
-/// with `problem.b.packed = true`.
+/// Packs B once, for every kernel, M and device: [N/16][K][16] panels (pairs of K interleaved for
+/// 16-bit types), zero padded; then plan with `problem.b.packed = true`. `out` is 64-byte aligned.
+/// Throws as Problem::check, and for a B that is low-bit, packed, or not shared by the whole batch.
 void pack_weights(const Problem& problem, const void* b, void* out);
 
 }  // namespace gemwright

@@ -49,9 +49,9 @@ CodedWeight unpack_weights(const void* packed, std::size_t bytes);
 
 /// Weights of one K and format, one below the other: projections of one activation (q, k, v; gate,
 /// up) that are then one product and one launch, whose D holds theirs side by side. Every value
-/// stays what it was: a scale or codebook of each whole weight becomes one of each of its rows where
-/// they differ. Throws InvalidArgument naming the weight that does not fit: another format, K,
-/// order or global scale, or rows that end inside a group of several.
+/// stays what it was: a scale or codebook of each whole weight becomes one of each of its rows
+/// where they differ. Throws InvalidArgument naming the weight that does not fit: another format,
+/// K, order or global scale, or rows that end inside a group of several.
 CodedWeight stack(std::span<const CodedWeight> weights);
 
 /// W[N,K], row-major, each value rounded once to the type.
