@@ -43,7 +43,7 @@ def groups() -> dict[str, dict]:
     for file in listed:
         flags = built.get(str(ROOT / file))
         if flags is None:
-            print(f"lint: {file} is not part of this build, not looked at")
+            print(f"skipped: clang-tidy: {file} is not part of this build")
             continue
         machine = "".join(flag for flag in flags if flag.startswith("-m"))
         name = os.path.dirname(file)[4:].replace("/", "-") + machine
