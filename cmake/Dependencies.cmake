@@ -4,7 +4,9 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(SQLite3 REQUIRED)
-find_package(CLI11 REQUIRED)
+if(GEMWRIGHT_COMMAND)
+  find_package(CLI11 REQUIRED)
+endif()
 
 find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
 
