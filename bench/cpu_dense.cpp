@@ -9,6 +9,7 @@
 #include "support/options.hpp"
 #include "support/report.hpp"
 #include "support/shapes.hpp"
+#include "tune/measure.hpp"
 #include "tune/memory.hpp"
 #include "tune/random.hpp"
 #include <gemwright/errors.hpp>
@@ -90,7 +91,7 @@ class Bench {
     std::map<std::string, const Timed*> best;
     for (const Timed& timed : times) {
       const Timed*& entry = best[timed.runner->group];
-      if (entry == nullptr || timed.best() < entry->best()) entry = &timed;
+      if (entry == nullptr || compared_by(timed) < compared_by(*entry)) entry = &timed;
     }
     for (const auto& [group, timed] : best) row.us.emplace_back(group, timed->median() * 1e6);
     const auto least = [&](std::initializer_list<const char*> groups) {
@@ -119,18 +120,33 @@ class Bench {
     return row;
   }
 
-  /// The library's choice among its candidates, by the least time; reported is the median, which
-  /// it was not chosen by.
+  static double compared_by(const Timed& timed) {
+    return tune::time_of(timed.contender(false), kPolicy);
+  }
+
+  /// The choice among the library's candidates, by the tuner's rule; reported is the median, as of
+  /// all.
   static void add_chosen(const std::map<std::string, const Timed*>& best, Row& row) {
-    const Timed* chosen = nullptr;
+    std::vector<const Timed*> timed;
     for (const char* group : {"own_plain", "own_packed", "onednn_plain"}) {
       const auto found = best.find(group);
-      if (found == best.end()) continue;
-      if (chosen == nullptr || found->second->best() < chosen->best()) chosen = found->second;
+      if (found != best.end()) timed.push_back(found->second);
     }
-    row.us.emplace_back("chosen", chosen->median() * 1e6);
-    row.kernel = chosen->runner->kernel;
+    std::sort(timed.begin(), timed.end(),
+              [](const Timed* x, const Timed* y) { return compared_by(*x) < compared_by(*y); });
+    std::vector<tune::Contender> contenders;
+    std::vector<std::size_t> preference;
+    for (const Timed* one : timed) {
+      preference.push_back(contenders.size());
+      contenders.push_back(one->contender(one->runner->group == "onednn_plain"));
+    }
+    const int index = tune::choose(contenders, preference, kPolicy).index;
+    const Timed& chosen = *timed[static_cast<std::size_t>(std::max(index, 0))];
+    row.us.emplace_back("chosen", chosen.median() * 1e6);
+    row.kernel = chosen.runner->kernel;
   }
+
+  inline static const tune::Policy kPolicy = tune::policy_of(DeviceKind::cpu);
 
   const Arguments& arguments_;
   int threads_;

@@ -120,6 +120,12 @@ double Timed::median() const {
   return sorted[(sorted.size() - 1) / 2];
 }
 
+tune::Contender Timed::contender(bool rival) const {
+  tune::Contender result{.samples = {}, .rival = rival};
+  for (const double time : seconds) result.samples.push_back(time * 1e6);
+  return result;
+}
+
 std::vector<Timed> race(const std::vector<Runner>& runners, ColdWeights& weights, double budget) {
   std::vector<Timed> field;
   for (const Runner& runner : runners) field.push_back({&runner, {}});

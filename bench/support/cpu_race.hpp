@@ -2,6 +2,7 @@
 #pragma once
 
 #include "support/cpu_peers.hpp"
+#include "tune/contender.hpp"
 #include "tune/memory.hpp"
 #include <gemwright/device.hpp>
 
@@ -44,6 +45,8 @@ struct Timed {
   std::vector<double> seconds;
   double best() const;
   double median() const;
+  /// As the tuner sees it.
+  tune::Contender contender(bool rival) const;
 };
 
 /// Interleaved rounds; what is far behind the best of its group leaves early. A runner that takes
