@@ -46,7 +46,7 @@ std::vector<Setup> every_way(std::int64_t m) {
                          panels(Isa::avx2, cpu_packed::Isa::avx2, few > 4 ? 4 : few, 1, 128, 1),
                          panels(Isa::avx512, cpu_packed::Isa::avx512, few, 2, 128, 1),
                          panels(Isa::avx512, cpu_packed::Isa::avx512, few, 1, 64, 2)};
-  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16}) {
+  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16, Isa::avx512_vnni}) {
     Setup stream{isa, Path::stream, {}};
     stream.blocks.threads = 2;
     all.push_back(stream);
@@ -154,10 +154,9 @@ TEST(LowBit, IntegersAreExact) {
       auto memory = test::host_memory();
       void* packed = memory->allocate(packed_weights_bytes(exact.problem));
       pack_weights(exact.weight, packed);
-      for (const Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512_vnni}) {
-        const auto setup = integers(isa);
+      for (const auto& setup : every_way(m)) {
         const auto& features = Device::cpu().profile().cpu.features;
-        if (kernels(isa, setup.path, exact.problem, features) == nullptr) continue;
+        if (kernels(setup.isa, setup.path, exact.problem, features) == nullptr) continue;
         const auto kernel = family().build(exact.problem, Device::cpu(), encode(setup));
         std::vector<std::byte> workspace(kernel->workspace_bytes(exact.problem));
         std::vector<float> d(static_cast<std::size_t>(m * n), 1e30F);

@@ -26,6 +26,7 @@ CodeCost stream_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
   const bool fine = formats::groups_together(*problem.weight, problem.k) > 1;
   const double scales = fine ? 0.008e-9 : 0;
   if (isa == Isa::avx512_bf16) return {0.03e-9 + scales, 2.3 / cpu.bf16_flops};
+  if (isa == Isa::avx512_vnni) return {0.006e-9 + scales, 1.35 / cpu.f32_flops};
   return {0.021e-9 + scales, 2.9 / cpu.f32_flops};
 }
 
@@ -71,8 +72,8 @@ CodeCost integer_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
   const auto segment = static_cast<double>(segment_columns(*problem.weight, problem.k));
   const bool bytes = problem.weight->bits == 8;
   if (isa == Isa::avx512_vnni) {
-    return {0.022e-9 + 0.4e-9 / segment + (bytes ? 0.01e-9 : 0),
-            0.42 / cpu.f32_flops * (1 + 36 / segment)};
+    return {0.031e-9 + 0.4e-9 / segment + (bytes ? 0.01e-9 : 0),
+            0.44 / cpu.f32_flops * (1 + 36 / segment)};
   }
   if (isa == Isa::avx2) {
     return {0.1e-9 + 16e-9 / segment + (bytes ? 0.9e-9 : 0),

@@ -29,6 +29,20 @@ bool streams(const Problem& problem) {
          format.codes != Codes::learned_per_row && !formats::runs_across_rows(format, problem.k);
 }
 
+bool streams_by(Isa isa, const Problem& problem) {
+  switch (isa) {
+    case Isa::avx512_bf16: {
+      // Codes that rows are rounded to are exact in bf16.
+      const bool a = problem.a.type == DataType::bf16 || rounds(problem);
+      return a && problem.b.type == DataType::bf16;
+    }
+    case Isa::avx512_vnni:
+      return problem.activations == Activations::int8 && problem.weight->codes == Codes::integer;
+    default:
+      return true;
+  }
+}
+
 bool has(Isa isa, const CpuFeatures& features) {
   switch (isa) {
     case Isa::scalar:
@@ -140,8 +154,8 @@ std::string setup_name(const Setup& setup) {
 }
 
 std::string_view summation_name(const Setup& setup) {
-  constexpr std::array<std::string_view, 5> kStreams{"", "", "lowbit_stream_avx512",
-                                                     "lowbit_stream_avx512_bf16", ""};
+  constexpr std::array<std::string_view, 5> kStreams{
+      "", "", "lowbit_stream_avx512", "lowbit_stream_avx512_bf16", "lowbit_stream_avx512_vnni"};
   // One chain of multiply-adds in the order of K, however that is divided into blocks.
   constexpr std::array<std::string_view, 5> kPanels{"lowbit_scalar", "lowbit_avx2", "lowbit_avx512",
                                                     "", ""};
@@ -162,10 +176,7 @@ const KernelTable* kernels(Isa isa, Path path, const Problem& problem,
   if (path == Path::integers) {
     return whole_numbers(problem) && table->integers.multiply != nullptr ? table : nullptr;
   }
-  // Codes that rows are rounded to are exact in bf16.
-  const bool bf16 =
-      (problem.a.type == DataType::bf16 || rounds(problem)) && problem.b.type == DataType::bf16;
-  const bool takes = streams(problem) && (isa != Isa::avx512_bf16 || bf16);
+  const bool takes = streams(problem) && streams_by(isa, problem);
   return takes && table->stream.multiply != nullptr ? table : nullptr;
 }
 
@@ -198,7 +209,7 @@ std::vector<Setup> setups(const Problem& problem, const CpuProfile& cpu) {
     add_panels(problem, cpu, isa, result);
     break;
   }
-  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16}) {
+  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16, Isa::avx512_vnni}) {
     if (kernels(isa, Path::stream, problem, cpu.features) != nullptr)
       add_threads(cpu, isa, Path::stream, result);
   }

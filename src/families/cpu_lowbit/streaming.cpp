@@ -14,6 +14,7 @@ using formats::ceil_div;
 using formats::kTile;
 
 std::int64_t packed_row_bytes(const Problem& problem, const StreamKernels& kernels) {
+  if (kernels.round != nullptr) return IntegerRow(*problem.weight, problem.k).bytes;
   return ceil_div(problem.k, kTile) * kTile * kernels.a_bytes;
 }
 
@@ -38,7 +39,7 @@ class Streaming {
     for (std::int64_t batch = 0; batch < p_.batch; ++batch) {
       cpu::ThreadPool::global().run(
           static_cast<int>(p_.m), p_.m > 1 ? threads_ : 1,
-          [&](int row, int participant) { kernels_.pack_row(row_of(batch, row, participant)); });
+          [&](int row, int participant) { pack(batch, row, rounded_ + participant * p_.k); });
       for_tile_rows(weight_.layout.tiles_n, p_.m, kMostRows, threads_,
                     [&](std::int64_t tile_row, std::int64_t row, std::int64_t rows) {
                       multiply(batch, tile_row, row, static_cast<int>(rows));
@@ -47,20 +48,25 @@ class Streaming {
   }
 
  private:
-  Row row_of(std::int64_t batch, std::int64_t row, int participant) const {
+  // `values` is room for a row of numbers.
+  void pack(std::int64_t batch, std::int64_t row, float* values) const {
     std::byte* out = packed_a_ + row * row_bytes_;
-    if (rounds(p_)) {
-      float* codes = rounded_ + participant * p_.k;
-      scales_[batch * p_.m + row] = round_row(p_, weight_, x_.a, batch, row, codes);
-      return {.weight = &weight_, .a = codes, .out = out};
+    if (kernels_.round != nullptr) {
+      load_row(p_, weight_, x_.a, batch, row, values);
+      scales_[batch * p_.m + row] =
+          kernels_.round(values, p_.k, IntegerRow(weight_.format, p_.k), out);
+    } else if (rounds(p_)) {
+      scales_[batch * p_.m + row] = round_row(p_, weight_, x_.a, batch, row, values);
+      kernels_.pack_row({.weight = &weight_, .a = values, .out = out});
+    } else {
+      const std::int64_t at = batch * p_.a.batch_stride + row * p_.a.row_stride;
+      kernels_.pack_row({.weight = &weight_,
+                         .a = static_cast<const std::byte*>(x_.a) + at * size_bytes(p_.a.type),
+                         .type = p_.a.type,
+                         .stride = p_.a.col_stride,
+                         .ordered = weight_.format.ordered,
+                         .out = out});
     }
-    const std::int64_t at = batch * p_.a.batch_stride + row * p_.a.row_stride;
-    return {.weight = &weight_,
-            .a = static_cast<const std::byte*>(x_.a) + at * size_bytes(p_.a.type),
-            .type = p_.a.type,
-            .stride = p_.a.col_stride,
-            .ordered = weight_.format.ordered,
-            .out = out};
   }
 
   void multiply(std::int64_t batch, std::int64_t tile_row, std::int64_t row, int rows) const {

@@ -3,13 +3,11 @@
 #if defined(__AVX512VNNI__) && defined(__AVX512VBMI__)
 #include "families/cpu_lowbit/kernels/avx512_panels.hpp"
 #include "families/cpu_lowbit/kernels/avx512_round.hpp"
+#include "families/cpu_lowbit/kernels/avx512_vnni_stream.hpp"
 #include "families/cpu_lowbit/kernels/integers.hpp"
 
 namespace gemwright::cpu_lowbit {
 namespace {
-
-// Bytes ahead in the stream of codes that are asked for (lookup.hpp).
-constexpr std::int64_t kAhead = 12288;
 
 // Where the four codes of a place begin in the word of row g, and of row g + 8 in the upper lanes:
 // a byte of the result takes 8 bits from any on, counted in pairs of lanes.
@@ -233,7 +231,9 @@ void multiply(const IntegerTask& task) {
 }  // namespace
 
 const KernelTable* avx512_vnni_kernels() {
-  static constexpr KernelTable table{nullptr, {}, {round_row_avx512, decode, multiply}};
+  static constexpr KernelTable table{nullptr,
+                                     {nullptr, multiply_looked_up<Fours>, 1, round_row_avx512},
+                                     {round_row_avx512, decode, multiply}};
   return &table;
 }
 

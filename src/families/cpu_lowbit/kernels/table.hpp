@@ -57,14 +57,6 @@ struct Row {
   std::byte* out = nullptr;
 };
 
-/// 4-bit codes without zero points whose groups do not run across rows, looked up by permutes as
-/// they stream past.
-struct StreamKernels {
-  void (*pack_row)(const Row&) = nullptr;
-  void (*multiply)(const Task&) = nullptr;  ///< null when the instruction set has none
-  int a_bytes = 4;                          ///< of an element of A once packed
-};
-
 /// Columns that are summed as integers before the sum is scaled, at most: 256 codes of A add up to
 /// less than 2^15.
 inline constexpr std::int64_t kMostSegment = 256;
@@ -111,6 +103,10 @@ struct IntegerRow {
         bytes(columns + formats::ceil_div(columns, segment) * 4) {}
 };
 
+/// K elements, in the order of the weight's columns, to an IntegerRow. Returns the row's scale; the
+/// elements are lost.
+using RoundRow = float (*)(float* row, std::int64_t k, const IntegerRow& layout, std::byte* out);
+
 /// Up to kIntegerRows rows of A, as int8, over a block: sums[row][64] += those of the products with
 /// W, without the scale of the row of A and the global one of W.
 struct IntegerTask {
@@ -125,13 +121,21 @@ struct IntegerTask {
 
 /// Integer codes and E2M1, whose groups do not run across rows, times activations of 8 bits.
 struct IntegerKernels {
-  /// K elements, in the order of the weight's columns, to an IntegerRow. Returns the row's scale;
-  /// the elements are lost.
-  float (*round)(float* row, std::int64_t k, const IntegerRow& layout, std::byte* out) = nullptr;
+  RoundRow round = nullptr;
   /// Tiles [begin, end) of K of a row of tiles.
   void (*decode)(const Weight& weight, std::int64_t tile_row, std::int64_t begin, std::int64_t end,
                  CodeBlock& block) = nullptr;
   void (*multiply)(const IntegerTask&) = nullptr;  ///< null when the instruction set has none
+};
+
+/// 4-bit codes without zero points whose groups do not run across rows, looked up by permutes as
+/// they stream past.
+struct StreamKernels {
+  void (*pack_row)(const Row&) = nullptr;
+  void (*multiply)(const Task&) = nullptr;  ///< null when the instruction set has none
+  int a_bytes = 4;                          ///< of an element of A once packed
+  /// Instead of pack_row: rows are rounded to IntegerRows, and codes are not looked up.
+  RoundRow round = nullptr;
 };
 
 struct KernelTable {
