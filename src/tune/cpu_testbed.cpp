@@ -84,6 +84,10 @@ class CpuTestbed final : public Testbed {
   void poison() override;
   void run(const Kernel& kernel, bool fresh) override;
   std::span<const std::byte> output() override;
+  Written written() override { return look_through(problem_.d.type, output(), all_threads_); }
+  std::vector<double> values(std::span<const std::int64_t> places) override {
+    return values_at(problem_.d.type, output(), places);
+  }
   std::unique_ptr<Rotation> rotation(std::shared_ptr<const Kernel> kernel, int runs) override;
   double clock_ghz() override { return cpu_clock_ghz(); }
 
@@ -106,7 +110,7 @@ class CpuTestbed final : public Testbed {
 
   Problem problem_;
   int threads_;
-  int fill_threads_;
+  int all_threads_;
   bool guard_pages_;
   std::vector<Pages> pages_;
   std::vector<Operands> operands_;  // one a copy of B
@@ -145,7 +149,7 @@ class CpuRotation final : public Rotation {
 CpuTestbed::CpuTestbed(const Problem& problem, const Device& device, const TestbedOptions& options)
     : problem_(problem),
       threads_(device.profile().cpu.threads),
-      fill_threads_(device.profile().cpu.cores),
+      all_threads_(device.profile().cpu.cores),
       guard_pages_(options.guard_pages) {
   const int copies = options.copies > 0 ? options.copies
                                         : rotating_copies(problem, device.profile().cpu.l3_bytes,
@@ -193,7 +197,7 @@ const void* CpuTestbed::fill(const Operand& operand, std::int64_t rows, std::int
                              const std::vector<std::byte>& period) {
   const std::int64_t bytes = storage_bytes(problem_, operand, rows, cols);
   std::byte* to = place(bytes, base_offset(operand), operand);
-  fill_parallel(to, bytes / size_bytes(operand.type), operand.type, period, fill_threads_);
+  fill_parallel(to, bytes / size_bytes(operand.type), operand.type, period, all_threads_);
   return to;
 }
 
@@ -212,7 +216,7 @@ const void* CpuTestbed::fill_packed_b(const std::vector<std::byte>& period) {
   plain.b = {.type = problem_.b.type, .row_stride = problem_.n, .col_stride = 1};
   const std::int64_t elements = problem_.k * problem_.n;
   const Pages from(static_cast<std::size_t>(elements * size_bytes(plain.b.type)));
-  fill_parallel(from.data(), elements, plain.b.type, period, fill_threads_);
+  fill_parallel(from.data(), elements, plain.b.type, period, all_threads_);
   pack_weights(plain, from.data(), to);
   return to;
 }

@@ -8,9 +8,7 @@
 #include "tune/testbed.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <optional>
 
@@ -138,66 +136,6 @@ bool matches(double got, const Sample& sample) {
   return std::isfinite(sample.value) && std::fabs(got - sample.value) <= sample.tolerance;
 }
 
-struct Counts {
-  std::int64_t nan = 0;
-  std::int64_t poison = 0;
-};
-
-template <typename Word>
-Counts count_words(const std::byte* data, std::int64_t count, Word infinity) {
-  constexpr Word kMagnitude = static_cast<Word>(~Word{0}) >> 1;
-  // Counts as wide as the words: the loop stays in vectors, and cannot overflow.
-  constexpr std::int64_t kBlock = 16384;
-  Counts counts;
-  for (std::int64_t first = 0; first < count; first += kBlock) {
-    Word nan = 0;
-    Word poison = 0;
-    const std::int64_t last = std::min(count, first + kBlock);
-    for (std::int64_t i = first; i < last; ++i) {
-      Word word;
-      std::memcpy(&word, data + i * static_cast<std::int64_t>(sizeof word), sizeof word);
-      nan += static_cast<Word>(word & kMagnitude) > infinity ? 1 : 0;
-      poison += word == static_cast<Word>(~Word{0}) ? 1 : 0;
-    }
-    counts.nan += nan;
-    counts.poison += poison;
-  }
-  return counts;
-}
-
-Counts count(DataType type, const std::byte* data, std::int64_t elements) {
-  switch (type) {
-    case DataType::f32:
-      return count_words<std::uint32_t>(data, elements, 0x7F800000U);
-    case DataType::f16:
-      return count_words<std::uint16_t>(data, elements, 0x7C00U);
-    case DataType::bf16:
-      return count_words<std::uint16_t>(data, elements, 0x7F80U);
-  }
-  return {};
-}
-
-Counts count(DataType type, const std::byte* data, std::int64_t elements, int threads) {
-  constexpr std::int64_t kShare = 1 << 20;
-  std::atomic<std::int64_t> next{0};
-  std::atomic<std::int64_t> nan{0};
-  std::atomic<std::int64_t> poison{0};
-  const auto work = [&] {
-    for (std::int64_t at = next.fetch_add(kShare); at < elements; at = next.fetch_add(kShare)) {
-      const Counts counts =
-          count(type, data + at * size_bytes(type), std::min(kShare, elements - at));
-      nan += counts.nan;
-      poison += counts.poison;
-    }
-  };
-  on_threads(elements > 4 * kShare ? threads : 1, work);
-  return {nan, poison};
-}
-
-bool intact(std::span<const std::byte> guard) {
-  return std::all_of(guard.begin(), guard.end(), [](std::byte b) { return b == kPoison; });
-}
-
 }  // namespace
 
 double tolerance(const Problem& problem, double sum, double norm, double rest, double value) {
@@ -210,7 +148,7 @@ double tolerance(const Problem& problem, double sum, double norm, double rest, d
 }
 
 Reference::Reference(const Problem& problem, int threads)
-    : problem_(problem), threads_(threads), overflows_(extreme_factors(problem)) {
+    : problem_(problem), overflows_(extreme_factors(problem)) {
   const std::int64_t b_elements =
       problem.weight     ? 0
       : problem.b.packed ? problem.k * problem.n
@@ -241,42 +179,42 @@ Reference::Reference(const Problem& problem, int threads)
         const std::int64_t other = many[i / group.size()];
         const Sample& sample = samples_.emplace_back(epilogue.apply(
             block.batch, few_rows ? one : other, few_rows ? other : one, results[i]));
+        places_.push_back(sample.batch * problem.d.batch_stride +
+                          sample.row * problem.d.row_stride + sample.col * problem.d.col_stride);
         overflows_ = overflows_ || sample.maybe_infinity || sample.maybe_minus_infinity;
       }
     }
   }
 }
 
-std::string Reference::check_written(std::span<const std::byte> output) const {
+std::string Reference::check_written(const Written& written) const {
   const Problem& p = problem_;
-  if (!intact(output.first(kGuardBytes)) || !intact(output.last(kGuardBytes))) {
-    return "wrote outside of D";
-  }
-  const std::byte* d = output.data() + kGuardBytes;
+  if (written.outside) return "wrote outside of D";
   const std::int64_t stored = span_elements(p.d, p.m, p.n, p.batch);
   const std::int64_t gaps = stored - p.m * p.n * p.batch;
-  const Counts all = count(p.d.type, d, stored, threads_);
-  if (all.poison > gaps) return fmt::format("left {} elements of D unwritten", all.poison - gaps);
-  if (all.poison < gaps) return fmt::format("wrote {} elements between D's", gaps - all.poison);
-  if (all.nan > all.poison && !extreme_factors(p)) {
-    return fmt::format("wrote {} NaN", all.nan - all.poison);
+  if (written.poison > gaps) {
+    return fmt::format("left {} elements of D unwritten", written.poison - gaps);
+  }
+  if (written.poison < gaps) {
+    return fmt::format("wrote {} elements between D's", gaps - written.poison);
+  }
+  if (written.nan > written.poison && !extreme_factors(p)) {
+    return fmt::format("wrote {} NaN", written.nan - written.poison);
   }
   return {};
 }
 
-std::string Reference::check(std::span<const std::byte> output) const {
-  std::string failure = check_written(output);
+std::string Reference::check(Testbed& testbed) const {
+  std::string failure = check_written(testbed.written());
   if (!failure.empty()) return failure;
-  const std::byte* d = output.data() + kGuardBytes;
+  const std::vector<double> values = testbed.values(places_);
   std::int64_t wrong = 0;
-  for (const Sample& sample : samples_) {
-    const std::int64_t at = sample.batch * problem_.d.batch_stride +
-                            sample.row * problem_.d.row_stride + sample.col * problem_.d.col_stride;
-    const double got = numeric::load(problem_.d.type, d, at);
-    if (matches(got, sample)) continue;
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    const Sample& sample = samples_[i];
+    if (matches(values[i], sample)) continue;
     if (wrong++ == 0) {
       failure = fmt::format("D[{},{},{}] is {:.6g}, should be {:.6g} within {:.2g}", sample.batch,
-                            sample.row, sample.col, got, sample.value, sample.tolerance);
+                            sample.row, sample.col, values[i], sample.value, sample.tolerance);
     }
   }
   if (wrong > 1) failure += fmt::format("; {} of {} samples are wrong", wrong, samples_.size());

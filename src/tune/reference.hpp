@@ -1,9 +1,9 @@
 // The fp64 reference of a problem on test data, at sampled elements of D.
 #pragma once
 
+#include "tune/testbed.hpp"
 #include <gemwright/problem.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -29,8 +29,7 @@ struct Sample {
 /// thinned to one of each stretch where these are too many; and 64 x 64 spread over all of D.
 class Reference {
  public:
-  /// Computes, and looks through outputs, on up to `threads` threads; takes at most a few tenths of
-  /// a second of one core.
+  /// Computes on up to `threads` threads; takes at most a few tenths of a second of one core.
   Reference(const Problem& problem, int threads);
 
   std::span<const Sample> samples() const { return samples_; }
@@ -39,17 +38,17 @@ class Reference {
   /// kernel does then says nothing of it on other problems.
   bool overflows() const { return overflows_; }
 
-  /// Looks at D's storage, with guards as Testbed::output gives it, after a run on poison: every
-  /// element was written and, unless alpha or beta is extreme, is no NaN; nothing else was written;
-  /// the samples are right. Empty when so, else what is wrong.
-  std::string check(std::span<const std::byte> output) const;
+  /// Looks at D after a run on poison: every element was written and, unless alpha or beta is
+  /// extreme, is no NaN; nothing else was written; the samples are right. Empty when so, else what
+  /// is wrong. Throws as the testbed does.
+  std::string check(Testbed& testbed) const;
 
  private:
-  std::string check_written(std::span<const std::byte> output) const;
+  std::string check_written(const Written& written) const;
 
   Problem problem_;
-  int threads_;
   std::vector<Sample> samples_;
+  std::vector<std::int64_t> places_;  // of the samples, in D's storage
   bool overflows_;
 };
 

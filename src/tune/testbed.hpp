@@ -2,6 +2,7 @@
 #pragma once
 
 #include "families/family.hpp"
+#include "tune/written.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/problem.hpp>
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace gemwright::tune {
 
@@ -83,6 +85,11 @@ class Testbed {
   /// D's storage on the host with its guards: kGuardBytes, storage_bytes of D, kGuardBytes. Valid
   /// until the next call of any operation.
   virtual std::span<const std::byte> output() = 0;
+
+  /// What the last run left in D's storage, and the elements at these places of it: looked at where
+  /// D lies, since a large one takes longer to copy than to compute.
+  virtual Written written() = 0;
+  virtual std::vector<double> values(std::span<const std::int64_t> places) = 0;
 
   /// `runs` runs, at least 1, each on the copy that was used longest ago (on a GPU, where the runs
   /// are recorded once: beginning after the copy at which the last one made ended). It has a zeroed

@@ -8,7 +8,7 @@ std::string validate(const Kernel& kernel, const Problem& problem, Testbed& test
   for (int run = 0; run < runs; ++run) {
     testbed.poison();
     testbed.run(kernel, run == 0);
-    std::string failure = reference.check(testbed.output());
+    std::string failure = reference.check(testbed);
     if (!failure.empty()) return run == 0 ? failure : "on its second run: " + failure;
   }
   return {};

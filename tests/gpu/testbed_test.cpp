@@ -2,6 +2,7 @@
 #include "tune/testbed.hpp"
 
 #include "device/calibrate.hpp"
+#include "device/cuda/driver.hpp"
 #include "device/cuda/known_gpus.hpp"
 #include "device/profile.hpp"
 #include "gpu/device_memory.hpp"
@@ -9,6 +10,7 @@
 #include "tune/validate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace gemwright::test {
@@ -48,6 +50,62 @@ TEST_F(TestbedOnGpu, PoisonIsOverwrittenByTheKernelButNotBesideD) {
   }
 }
 
+// Sets `count` bytes, from so many after D's first on.
+class Memset final : public Kernel {
+ public:
+  Memset(std::int64_t first, std::size_t count, unsigned char value)
+      : first_(first), count_(count), value_(value) {}
+  bool serves(const Problem&) const override { return true; }
+  std::size_t workspace_bytes(const Problem&) const override { return 0; }
+  void run(const Problem&, const Operands& operands, void*, Stream stream) const override {
+    const cuda::CurrentContext current(0);
+    cuda::check(cuda::driver().memset_bytes(reinterpret_cast<CUdeviceptr>(operands.d) + first_,
+                                            value_, count_, static_cast<CUstream>(stream.handle)),
+                "cuMemsetD8Async");
+  }
+
+ private:
+  std::int64_t first_;
+  std::size_t count_;
+  unsigned char value_;
+};
+
+TEST_F(TestbedOnGpu, SeesOnTheDeviceWhatTheHostSees) {
+  const Device device = Device::cuda(0);
+  for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
+    for (const int alignment : {16, size_bytes(type) == 4 ? 4 : 2}) {
+      Problem problem = Problem::mm(67, 1001, 8, type);
+      problem.d.row_stride = 1003;
+      problem.d.alignment = alignment;
+      const auto bed = tune::make_testbed(problem, device, {.copies = 1});
+      const std::int64_t bytes = (66 * 1003 + 1001) * size_bytes(type);
+      const std::vector<std::int64_t> places{0, 1, 1000, 1003, 40'000, 66 * 1003 + 1000};
+      // Nothing, all, a NaN or infinity or large number within, an element before D, one after.
+      for (const Memset& memset :
+           {Memset(0, 0, 0), Memset(0, bytes, 1), Memset(20, 4444, 0x7F),
+            Memset(-size_bytes(type), size_bytes(type), 3), Memset(bytes, 1, 3)}) {
+        bed->poison();
+        bed->run(memset, true);
+        const auto there = bed->written();
+        const auto here = tune::look_through(type, bed->output(), 1);
+        EXPECT_EQ(there.outside, here.outside);
+        EXPECT_EQ(there.poison, here.poison);
+        EXPECT_EQ(there.nan, here.nan);
+        const auto values = bed->values(places);
+        const auto expected = tune::values_at(type, bed->output(), places);
+        ASSERT_EQ(values.size(), expected.size());
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          if (std::isnan(expected[i])) {
+            EXPECT_TRUE(std::isnan(values[i])) << i;
+          } else {
+            EXPECT_EQ(values[i], expected[i]) << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_F(TestbedOnGpu, WeightsRotateBeyondTheCache) {
   const Device device = Device::cuda(0);
   const Problem problem = Problem::linear(1, 1024, 1024, DataType::bf16);
@@ -69,7 +127,7 @@ TEST_F(TestbedOnGpu, NoSceneChangesAResult) {
     const auto bed = tune::make_testbed(problem, device, {.copies = 2, .scene = scene});
     EXPECT_EQ(tune::validate(*kernel, problem, *bed, reference), "");
     EXPECT_GT(bed->rotation(kernel, 5)->seconds(), 0);
-    EXPECT_EQ(reference.check(bed->output()), "");
+    EXPECT_EQ(reference.check(*bed), "");
   }
 }
 

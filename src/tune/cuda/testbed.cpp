@@ -5,11 +5,13 @@
 #include "device/cuda/nvml.hpp"
 #include "device/profile.hpp"
 #include "problem/extent.hpp"
+#include "tune/cuda/look.hpp"
 #include "tune/low_bit.hpp"
 #include "tune/random.hpp"
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 #include <vector>
 
 namespace gemwright::tune {
@@ -24,9 +26,13 @@ using cuda::Graph;
 using cuda::OwnStream;
 
 constexpr std::size_t kAlignment = 4096;
-// Runs before the timed ones: the device is busy with them while the host enqueues the rest, so
-// that no gap of the host's is timed. They also leave the activations warm.
+// Before the timed runs the device is kept busy while the host enqueues them, so that no gap of the
+// host's is timed, and activations are left warm: by runs, at most so many, a sixteenth of the
+// timed ones where these are in a graph; or by copies out of A that move so many bytes, where a
+// single run is timed, which takes longer than the host could need.
 constexpr int kLeadRuns = 8;
+constexpr std::size_t kLeadBytes = std::size_t{128} << 20;
+constexpr int kLeadCopies = 16;
 
 std::size_t round_up(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -68,8 +74,8 @@ class CudaRotation final : public Rotation {
   int runs_;
   int lead_runs_;
   Buffer workspace_;
-  std::optional<Graph> lead_;  // none where the scene is one of plain launches
-  std::optional<Graph> timed_;
+  std::optional<Graph> lead_;   // none where one run is timed
+  std::optional<Graph> timed_;  // neither where the scene is one of plain launches
   Event start_;
   Event end_;
 };
@@ -82,6 +88,8 @@ class CudaTestbed final : public Testbed {
   void poison() override;
   void run(const Kernel& kernel, bool fresh) override;
   std::span<const std::byte> output() override;
+  Written written() override;
+  std::vector<double> values(std::span<const std::int64_t> places) override;
   std::unique_ptr<Rotation> rotation(std::shared_ptr<const Kernel> kernel, int runs) override;
   double clock_ghz() override { return cuda::sm_clock_ghz(ordinal_); }
 
@@ -91,9 +99,11 @@ class CudaTestbed final : public Testbed {
   const Scene& scene() const { return scene_; }
   void zero(const Buffer& buffer) const;
   void rewrite_a() const;
+  void copy_a() const;
   void enqueue(const Kernel& kernel, int copy, void* workspace) const;
 
  private:
+  const Look* look();
   int copies_for(const TestbedOptions& options, const Device& device) const;
   Storage filled(const Operand& operand, std::int64_t rows, std::int64_t cols, Input input,
                  int copies) const;
@@ -104,6 +114,7 @@ class CudaTestbed final : public Testbed {
   void replicate(const Storage& storage, int copies) const;
 
   Problem problem_;
+  Device device_;
   int ordinal_;
   OwnStream stream_;
   Scene scene_;
@@ -111,6 +122,7 @@ class CudaTestbed final : public Testbed {
   int copies_;
   Storage a_, b_, c_, d_, bias_;
   Buffer workspace_;
+  std::optional<std::unique_ptr<Look>> look_;
   std::unique_ptr<cuda::PinnedBuffer> output_;
   int next_copy_ = 0;
 };
@@ -118,6 +130,7 @@ class CudaTestbed final : public Testbed {
 CudaTestbed::CudaTestbed(const Problem& problem, const Device& device,
                          const TestbedOptions& options)
     : problem_(problem),
+      device_(device),
       ordinal_(device.ordinal()),
       stream_(device.ordinal()),
       scene_(options.scene),
@@ -246,6 +259,17 @@ void CudaTestbed::rewrite_a() const {
                        Stream{stream_.handle()});
 }
 
+void CudaTestbed::copy_a() const {
+  const std::size_t bytes = std::min(a_.bytes, d_.bytes);
+  if (bytes == 0) return;
+  const CurrentContext current(ordinal_);
+  const std::size_t copies = std::clamp<std::size_t>(kLeadBytes / bytes, 1, kLeadCopies);
+  for (std::size_t i = 0; i < copies; ++i) {
+    check(driver().memcpy_on_device(d_.base, a_.base, bytes, stream_.handle()),
+          "cuMemcpyDtoDAsync");
+  }
+}
+
 void CudaTestbed::enqueue(const Kernel& kernel, int copy, void* workspace) const {
   if (elementwise_) rewrite_a();
   const Operands operands{.a = a_.copy(0),
@@ -278,6 +302,32 @@ std::span<const std::byte> CudaTestbed::output() {
   return {output_->data(), bytes};
 }
 
+// Null where D has to be looked through on the host. Made when it is needed: timing needs none.
+const Look* CudaTestbed::look() {
+  if (!look_) look_ = Look::make(device_, problem_.d.type);
+  return look_->get();
+}
+
+Written CudaTestbed::written() {
+  const DataType type = problem_.d.type;
+  const Look* look = this->look();
+  if (look == nullptr) {
+    return look_through(type, output(), static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  const std::int64_t guard = kGuardBytes / size_bytes(type);
+  const auto elements = static_cast<std::int64_t>(d_.bytes) / size_bytes(type);
+  const auto body = look->count(d_.base, elements, stream_);
+  const bool outside = look->count(d_.base - kGuardBytes, guard, stream_).ones < guard ||
+                       look->count(d_.base + d_.bytes, guard, stream_).ones < guard;
+  return {.outside = outside, .poison = body.ones, .nan = body.nan};
+}
+
+std::vector<double> CudaTestbed::values(std::span<const std::int64_t> places) {
+  const Look* look = this->look();
+  if (look == nullptr) return values_at(problem_.d.type, output(), places);
+  return look->gather(d_.base, places, stream_);
+}
+
 std::unique_ptr<Rotation> CudaTestbed::rotation(std::shared_ptr<const Kernel> kernel, int runs) {
   auto made = std::make_unique<CudaRotation>(*this, std::move(kernel), next_copy_, runs);
   next_copy_ = (next_copy_ + runs) % copies_;
@@ -291,13 +341,16 @@ CudaRotation::CudaRotation(const CudaTestbed& testbed, std::shared_ptr<const Ker
       kernel_(std::move(kernel)),
       first_(first),
       runs_(runs),
-      lead_runs_(std::min(runs, kLeadRuns)),
+      lead_runs_(testbed.scene().launches ? std::min(runs, kLeadRuns)
+                                          : std::min((runs + 15) / 16, kLeadRuns)),
       start_(testbed.ordinal()),
       end_(testbed.ordinal()) {
   workspace_ = Buffer(testbed.ordinal(), kernel_->workspace_bytes(testbed.problem()));
   testbed.zero(workspace_);
   if (!testbed.scene().launches) {
-    lead_.emplace(testbed.ordinal(), stream_, [&] { enqueue(first_ - lead_runs_, lead_runs_); });
+    if (runs > 1) {
+      lead_.emplace(testbed.ordinal(), stream_, [&] { enqueue(first_ - lead_runs_, lead_runs_); });
+    }
     timed_.emplace(testbed.ordinal(), stream_, [&] { enqueue(first_, runs_); });
   }
   stream_.synchronize();
@@ -313,6 +366,8 @@ void CudaRotation::enqueue(int from, int count) const {
 double CudaRotation::seconds() {
   if (lead_) {
     lead_->launch(stream_);
+  } else if (runs_ == 1) {
+    testbed_.copy_a();
   } else {
     enqueue(first_ - lead_runs_, lead_runs_);
   }
