@@ -1,6 +1,7 @@
 #include "tune/build.hpp"
 
 #include "device/cpu/helpers.hpp"
+#include "tune/stopwatch.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -35,7 +36,9 @@ void build_each(const Problem& problem, const Device& device,
   const auto work = [&] {
     for (std::size_t i = next++; i < candidates.size(); i = next++) {
       if (i > 0 && stop()) return;
+      const Stopwatch spent;
       Built built = build(problem, device, *candidates[i]);
+      built.seconds = spent.seconds();
       const std::lock_guard lock(mutex);
       on_built(i, std::move(built));
     }

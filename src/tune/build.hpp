@@ -16,6 +16,7 @@ struct Built {
   std::shared_ptr<const Kernel> kernel;
   std::string failure;
   bool out_of_memory = false;  // the failure says nothing of the candidate
+  double seconds = 0;          // that it took
 };
 
 /// Gives each candidate's to `on_built` as it is done, from several threads, one at a time; a

@@ -46,12 +46,11 @@ class Tuning {
 
   Result run() {
     build_and_validate();
-    const double validated = elapsed_s();
+    validated_s_ = elapsed_s();
     measure();
     if (result_.chosen < 0) choose_unmeasured();
     judge();
-    log::info("{}: {:.0f} ms to build and validate, {:.0f} ms to measure", key(*request_.problem),
-              1e3 * validated, 1e3 * (elapsed_s() - validated));
+    log_times();
     return std::move(result_);
   }
 
@@ -68,6 +67,7 @@ class Tuning {
   void choose_unmeasured();
   void judge();
   void fail(Outcome& outcome, const Verdict& verdict);
+  void log_times() const;
 
   double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   bool cancelled() const { return request_.cancelled && request_.cancelled(); }
@@ -105,6 +105,11 @@ class Tuning {
   std::vector<Candidate> left_;  // of the request, not among the outcomes yet
   int incumbent_ = -1;           // of the outcomes
   int done_ = 0;                 // candidates checked
+  // Seconds, for the log.
+  double validated_s_ = 0;  // from the start until all were
+  double slowest_build_s_ = 0;
+  double preparing_s_ = 0;
+  double checking_s_ = 0;
   Result result_;
   std::vector<bool> right_;  // of the outcomes, once validated
   std::string lacking_;      // why candidates were not measured
@@ -134,6 +139,7 @@ void Tuning::build_and_validate() {
   do {
     build_and_validate(add_next(), validator);
   } while (all_failed() && !left_.empty() && !stop_after(kShareBeforeMeasuring));
+  preparing_s_ = validator.preparing_s();
 }
 
 // Each is validated as soon as it is built, while others still compile; the worker makes its
@@ -167,6 +173,7 @@ void Tuning::build_and_validate(const std::vector<std::size_t>& indices, Validat
 }
 
 void Tuning::take(Outcome& outcome, Built built) {
+  slowest_build_s_ = std::max(slowest_build_s_, built.seconds);
   outcome.kernel = std::move(built.kernel);
   if (outcome.kernel) return;
   fail(outcome,
@@ -191,6 +198,7 @@ void Tuning::validate(std::size_t index, Validator& validator) {
   const Stopwatch spent;
   const Verdict verdict =
       validator.check(outcome.candidate, limit_s(outcome.candidate), [&] { return stop_after(1); });
+  checking_s_ += spent.seconds();
   log::debug("{} checked in {:.0f} ms", label(outcome.candidate), 1e3 * spent.seconds());
   if (verdict.kind == Verdict::Kind::right) {
     right_[index] = true;
@@ -201,6 +209,15 @@ void Tuning::validate(std::size_t index, Validator& validator) {
     log::warn("{} was not validated: {}", label(outcome.candidate), verdict.reason);
     lack(stop_after(kShareBeforeMeasuring) ? hurry() : verdict.reason);
   }
+}
+
+// What comes before measuring is done side by side: the longest of these decides.
+void Tuning::log_times() const {
+  log::info(
+      "{}: {:.0f} ms to build and validate (slowest build {:.0f}, operands and reference {:.0f}, "
+      "{} checks {:.0f}), {:.0f} ms to measure",
+      key(*request_.problem), 1e3 * validated_s_, 1e3 * slowest_build_s_, 1e3 * preparing_s_, done_,
+      1e3 * checking_s_, 1e3 * (elapsed_s() - validated_s_));
 }
 
 std::optional<Surroundings> Tuning::time(std::vector<Timed>& timed) const {

@@ -53,6 +53,7 @@ void Validator::prepare(const std::function<bool()>& stop) {
   const double started = spent.seconds();
   unprepared_ = worker_ ? prepare_worker(stop) : prepare_here();
   prepared_ = unprepared_.kind == Verdict::Kind::right;
+  preparing_s_ += spent.seconds();
   log::debug("worker there after {:.0f} ms, operands and reference after {:.0f} ms", 1e3 * started,
              1e3 * spent.seconds());
 }

@@ -24,6 +24,8 @@ class Validator {
   /// Makes operands and reference, unless `stop` says so before they are done. check() does so when
   /// it must; before it, it saves time.
   void prepare(const std::function<bool()>& stop = {});
+  /// Seconds that prepare() has taken, all told.
+  double preparing_s() const { return preparing_s_; }
 
   /// Builds the candidate, runs it and checks the result. Undone when `stop` says so before it is
   /// done. That and `limit_s` hold in a worker only.
@@ -40,6 +42,7 @@ class Validator {
   std::unique_ptr<WorkerProcess> worker_;
   std::optional<Checker> here_;
   bool prepared_ = false;
+  double preparing_s_ = 0;
   Verdict unprepared_;  // why, when it could not be prepared
 };
 
