@@ -1,5 +1,7 @@
 #include "tune/contender.hpp"
 
+#include "tune/steady.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -119,6 +121,11 @@ double median(const Contender& contender) {
 double time_of(const Contender& contender, const Policy& policy) {
   if (policy.by_median || contender.samples.empty()) return median(contender);
   return faster_half(counted(contender));
+}
+
+std::vector<Contender> comparable(std::span<const Contender> contenders, const Policy& policy) {
+  if (policy.by_median) return steadied(contenders);
+  return {contenders.begin(), contenders.end()};
 }
 
 bool unreliable(const Contender& contender, std::span<const Contender> all, const Policy& policy) {

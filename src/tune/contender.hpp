@@ -31,9 +31,9 @@ struct Policy {
   double kin_band = 0.1;
   /// Final rounds go on until the times repeat within this.
   double enough_noise = 0.01;
-  /// Contenders are compared by their median instead of the faster half of their samples. Where
-  /// power limits the clock it wanders by a fifth, for all of a round alike, and the fastest
-  /// samples are those of whoever met the highest clock.
+  /// Contenders are compared by the median of their samples, steadied() first, instead of the
+  /// faster half of them. Where power limits the clock it wanders by a fifth, for all alike, and
+  /// the fastest samples are those of whoever met the highest clock.
   bool by_median = false;
   /// A time whose median is further above its best than this many times what the calmest contender
   /// shows is not to be relied upon, nor is any when even the calmest is beyond the second number.
@@ -46,6 +46,8 @@ struct Policy {
 struct Contender {
   bool always_final = false;    // the vendor's first choice: ratios to it are to be honest
   std::vector<double> samples;  // us per run, one a round
+  /// When each was taken: its number among the samples of all. May be left out.
+  std::vector<std::size_t> turns;
   std::size_t from = 0;  // earlier ones were taken while the clock still fell, and do not count
   bool out = false;      // rejected or failed
   bool rival = false;    // of another library
@@ -62,6 +64,9 @@ double median(const Contender& contender);
 double time_of(const Contender& contender, const Policy& policy);
 /// The least of those still in; infinite when there is none.
 double best_of_all(std::span<const Contender> contenders, const Policy& policy);
+
+/// The contenders as the policy compares them.
+std::vector<Contender> comparable(std::span<const Contender> contenders, const Policy& policy);
 
 /// Whether a contender's times are no evidence, beside those of all: OpenMP's threads, for one,
 /// wait for each other by spinning, and take a hundred times as long where others use the cores. A

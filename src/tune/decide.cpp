@@ -37,17 +37,18 @@ class Decision {
         others_(surroundings.others > kBusy ? surroundings.others : 0) {
     // Times may be off by as much as others took.
     if (others_ > 0) policy_.band = policy_.widest_band = std::max(policy_.widest_band, others_);
+    for (const Timed& one : timed) contenders_.push_back(one.contender);
+    compared_ = comparable(contenders_, policy_);
     for (std::size_t i = 0; i < timed.size(); ++i) {
-      contenders_.push_back(timed[i].contender);
       outcome(i).best_us = best(timed[i].contender);
-      outcome(i).median_us = median(timed[i].contender);
+      outcome(i).median_us = median(compared_[i]);
       outcome(i).rounds = timed[i].contender.samples.size() - timed[i].contender.from;
       if (!timed[i].failure.empty()) outcome(i).failure = "timing: " + timed[i].failure;
     }
   }
 
   void make() {
-    const Choice choice = choose(contenders_, preference(), policy_);
+    const Choice choice = choose(compared_, preference(), policy_);
     result_.noise = choice.noise;
     if (choice.index < 0) return;
     chosen_ = static_cast<std::size_t>(choice.index);
@@ -112,18 +113,18 @@ class Decision {
         distrust(outcome(i));
         continue;
       }
-      const double us = time_of(contenders_[i], policy_);
+      const double us = time_of(compared_[i], policy_);
       second_ = second_ == 0 ? us : std::min(second_, us);
     }
     if (second_ > 0 && !result_.disturbed) {
-      result_.margin = second_ / time_of(contenders_[chosen_], policy_) - 1;
+      result_.margin = second_ / time_of(compared_[chosen_], policy_) - 1;
       if (result_.margin < 0) result_.others = others_;
     }
   }
 
   Ruling ruling(double band) const {
     if (result_.disturbed) return {Rule::no_evidence, 0};
-    const double us = time_of(contenders_[chosen_], policy_);
+    const double us = time_of(compared_[chosen_], policy_);
     if (second_ == 0 || us <= second_) return {Rule::fastest, band};
     if (us > second_ * (1 + band)) return {Rule::restless, policy_.kin_band};
     return {others_ > 0 ? Rule::others : Rule::equal, band};
@@ -135,6 +136,7 @@ class Decision {
   Policy policy_;
   double others_;  // share of the CPUs that others took, where it is enough to matter; else 0
   std::vector<Contender> contenders_;
+  std::vector<Contender> compared_;  // the same, as their times are compared
   std::size_t chosen_ = 0;
   double second_ = 0;  // the fastest time but the chosen one's, of those that are evidence
 };

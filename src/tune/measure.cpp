@@ -37,7 +37,7 @@ struct Sampling {
 Sampling sampling_of(DeviceKind kind) {
   if (kind == DeviceKind::cuda) {
     return {.warm_up_s = 0.1,
-            .sample_s = 0.0015,
+            .sample_s = 0.00075,
             .probe_runs = 8,
             .most_runs = 512,
             .again = 1,
@@ -170,7 +170,7 @@ Policy policy_of(DeviceKind kind) {
   if (kind == DeviceKind::cuda) {
     policy.early_phase_s = 0.2;
     policy.final_phase_s = 0.45;
-    policy.noisy_phase_s = 1.5;
+    policy.noisy_phase_s = 0.9;
     policy.band = 0.01;
     policy.widest_band = 0.04;
     policy.kin_band = 0.01;  // clocks wander, for all alike
@@ -204,10 +204,11 @@ std::optional<Surroundings> measure(const Problem& problem, const Device& device
     log::debug("{}: {:.2f} us", kernels[i].label, fmt::join(contenders[i].samples, " "));
   }
 
-  log::debug("operands after {:.0f} ms, warm after {:.0f} ms, done after {:.0f} ms",
-             1e3 * operands_s, 1e3 * warm_s, 1e3 * spent.seconds());
-  log::info("{}: {} rounds over {} copies of the weights, clock {:.2f} to {:.2f} GHz", key(problem),
-            rounds, testbed->copies(), clock_before, testbed->clock_ghz());
+  log::info(
+      "{}: {} copies of the weights after {:.0f} ms, warm after {:.0f}, {} rounds after {:.0f}, "
+      "clock {:.2f} to {:.2f} GHz",
+      key(problem), testbed->copies(), 1e3 * operands_s, 1e3 * warm_s, rounds,
+      1e3 * spent.seconds(), clock_before, testbed->clock_ghz());
   Surroundings surroundings;
   if (device.kind() == DeviceKind::cpu) surroundings.others = load.others();
   if (surroundings.others > kBusy) {

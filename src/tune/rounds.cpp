@@ -95,6 +95,7 @@ class Rounds {
       if (const auto time = time_one_(at)) {
         auto& samples = contenders_[at].samples;
         samples.push_back(time->us);
+        contenders_[at].turns.push_back(turn_++);
         if (samples.size() >= begun_[at] + kEnoughRounds) contenders_[at].from = begun_[at];
         spent_ += time->seconds;
       } else {
@@ -110,6 +111,7 @@ class Rounds {
   std::vector<std::size_t> begun_;  // samples of each contender when the phase began
   double spent_ = 0;
   int rounds_ = 0;
+  std::size_t turn_ = 0;
   bool stopped_ = false;
 };
 
@@ -133,11 +135,11 @@ int run_rounds(std::span<Contender> contenders, const TimeOne& time_one, const P
     });
   };
   const auto done = [&] {
-    return rounds.count() - before >= policy.least_final_rounds && decided(contenders, policy) &&
-           !any_unreliable();
+    return rounds.count() - before >= policy.least_final_rounds &&
+           decided(comparable(contenders, policy), policy) && !any_unreliable();
   };
   rounds.phase(policy.most_final_rounds, policy.final_phase_s, done);
-  if (noise(contenders, policy) > policy.band) {
+  if (noise(comparable(contenders, policy), policy) > policy.band) {
     rounds.phase(policy.most_final_rounds, policy.noisy_phase_s - policy.final_phase_s, done);
   }
   for (int i = 0; i < policy.repeats && any_unreliable(); ++i) {
