@@ -121,7 +121,8 @@ double Timed::median() const {
 }
 
 tune::Contender Timed::contender(bool rival) const {
-  tune::Contender result{.samples = {}, .rival = rival};
+  tune::Contender result;
+  result.rival = rival;
   for (const double time : seconds) result.samples.push_back(time * 1e6);
   return result;
 }
