@@ -134,18 +134,30 @@ Examples:
   gemwright cache clear)");
   const auto options = std::make_shared<Options>();
   const auto add = [&](const char* name, const char* description,
-                       int (*run)(Context&, const Options&)) {
+                       int (*run)(Context&, const Options&), const char* examples) {
     CLI::App* part = command->add_subcommand(name, description);
+    part->footer(examples);
     options->output.add_to(*part, "all GPUs");
     part->callback([&context, options, run] {
       context.action = [&context, options, run] { return run(context, *options); };
     });
     return part;
   };
-  add("list", "Every kernel.", run_list);
-  add("verify", "Reads and checks every kernel.", run_verify)
+  add("list", "Every kernel.", run_list, R"(
+Examples:
+  gemwright cache list
+  gemwright cache list --device h200 --json)");
+  add("verify", "Reads and checks every kernel.", run_verify, R"(
+Bad entries are never used. Ends with 1 when it finds some and leaves them.
+
+Examples:
+  gemwright cache verify
+  gemwright cache verify --repair)")
       ->add_flag("--repair", options->repair, "remove the bad ones");
-  add("clear", "Removes all of them.", run_clear);
+  add("clear", "Removes all of them.", run_clear, R"(
+Examples:
+  gemwright cache clear
+  gemwright cache clear --device h200)");
 }
 
 }  // namespace gemwright::cli

@@ -8,6 +8,7 @@ namespace gemwright::cli {
 // Kernels of CPUs are compiled with the library: there is nothing to keep.
 void add_cache(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("cache", "Compiled GPU kernels; none in this build.");
+  command->footer("");
   command->allow_extras();
   command->callback([&context] {
     context.action = []() -> int {

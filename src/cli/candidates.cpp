@@ -101,7 +101,7 @@ Examples:
   command
       ->add_option("--top", options->top,
                    "how many to print, and the vendor's; 0: all; --json has all")
-      ->check(not_negative())
+      ->check(whole(0, 1'000'000))
       ->capture_default_str();
   command->callback([&context, options] {
     context.action = [&context, options] { return run_candidates(context, *options); };

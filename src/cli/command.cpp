@@ -68,21 +68,40 @@ std::string commands_of(const CLI::App& app) {
   return names;
 }
 
-// What is wrong with the command line; where a command is missing, those that there are.
-std::string text_of(const CLI::ParseError& error, const CLI::App& app) {
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    // CLI11 says them last first.
-    std::string text = "not expected:";
-    for (const std::string& argument : app.remaining(true)) text += " " + argument;
-    return text;
+// What was given that nobody takes; CLI11's errors say it last first.
+std::string remaining(const CLI::App& app) {
+  std::string text;
+  for (const std::string& argument : app.remaining(true)) {
+    text += (text.empty() ? "" : " ") + argument;
   }
+  return text.empty() ? "nothing" : text;
+}
+
+// The option of a command that CLI11's "NAME: ... missing" or "NAME is required" is about; null for
+// other errors.
+const CLI::Option* missing_option(const CLI::App& command, const std::string& error) {
+  if (!error.ends_with(" missing") && !error.ends_with(" is required")) return nullptr;
+  return command.get_option_no_throw(error.substr(0, error.find_first_of(": ")));
+}
+
+// What is wrong with the command line, in the form of InvalidArgument's where it is one of these;
+// else as CLI11 has it.
+std::string text_of(const CLI::ParseError& error, const CLI::App& app) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
-  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
-                       at->get_require_subcommand_min() > 0;
-  if (!missing) return error.what();
-  return (at == &app ? "" : at->get_name() + ": ") + "a command is required, one of " +
-         commands_of(*at);
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    return InvalidArgument(at->get_name(), remaining(app), "what its help lists").what();
+  }
+  if (const CLI::Option* option = missing_option(*at, error.what())) {
+    return InvalidArgument(option->get_name(), "nothing", option->get_description()).what();
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+      at->get_require_subcommand_min() > 0) {
+    return InvalidArgument(at == &app ? "command" : at->get_name(), remaining(app),
+                           commands_of(*at))
+        .what();
+  }
+  return error.what();
 }
 
 int fail(Context& context, int code, const std::string& text) {
@@ -137,8 +156,7 @@ int run(const std::vector<std::string>& arguments, Context& context) {
     check_log_level();
     declare(app, context);
     if (const auto unknown = unknown_command(app, arguments); !unknown.empty()) {
-      return fail(context, kUsage,
-                  "there is no command \"" + unknown + "\"; there are " + commands_of(app));
+      throw InvalidArgument("command", unknown, commands_of(app));
     }
     app.parse(reversed(arguments));
     const int code = context.action();

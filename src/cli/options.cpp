@@ -13,10 +13,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 
 namespace gemwright::cli {
 namespace {
@@ -154,16 +156,23 @@ std::vector<std::int64_t> without_repeats(const std::vector<std::int64_t>& value
   return kept;
 }
 
-CLI::Validator at_least_zero(bool zero) {
-  const auto check = [zero](std::string& text) -> std::string {
-    double value = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    const bool number = error == std::errc() && stop == end && std::isfinite(value);
-    if (number && (value > 0 || (zero && value == 0))) return {};
-    return text + " is not a number " + (zero ? "of 0 or more" : "above 0");
+// The number that is all of a text.
+template <typename Number>
+std::optional<Number> number_of(const std::string& text) {
+  Number value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+template <typename Holds>
+CLI::Validator check(const Holds& holds, const std::string& allowed) {
+  const auto refuse = [holds, allowed](const std::string& text) -> std::string {
+    if (holds(text)) return {};
+    return "given " + (text.empty() ? "nothing" : text) + "; allowed: " + allowed;
   };
-  return CLI::Validator(check, "");
+  return CLI::Validator(refuse, "");
 }
 
 }  // namespace
@@ -182,12 +191,37 @@ std::string text_of_file(const char* argument, const std::filesystem::path& path
   return *std::move(text);
 }
 
-CLI::Validator not_negative() {
-  return at_least_zero(true);
+CLI::Validator whole(std::int64_t least, std::int64_t most) {
+  const auto holds = [least, most](const std::string& text) {
+    const auto value = number_of<std::int64_t>(text);
+    return value && *value >= least && *value <= most;
+  };
+  return check(holds, fmt::format("a whole number from {} to {}", least, most));
 }
 
 CLI::Validator positive() {
-  return at_least_zero(false);
+  const auto holds = [](const std::string& text) {
+    const auto value = number_of<double>(text);
+    return value && *value > 0 && std::isfinite(*value);
+  };
+  return check(holds, "a number above 0");
+}
+
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  const auto holds = [words](const std::string& text) {
+    return std::find(words.begin(), words.end(), text) != words.end();
+  };
+  return check(holds, fmt::format("{}", fmt::join(words, ", ")));
+}
+
+Problem problem_of_key(const std::string& key) {
+  try {
+    Problem problem = parse_problem(key);
+    problem.check();
+    return problem;
+  } catch (const InvalidArgument& error) {
+    throw error.within("--problem");  // which of its fields it is
+  }
 }
 
 void OutputOptions::add_to(CLI::App& app, const std::string& otherwise) {
@@ -195,6 +229,10 @@ void OutputOptions::add_to(CLI::App& app, const std::string& otherwise) {
          "--device", device_name,
          "cpu, cpu:THREADS, cuda, cuda:ORDINAL or a known GPU's name; default: " + otherwise)
       ->type_name("DEVICE");
+  add_json_to(app);
+}
+
+void OutputOptions::add_json_to(CLI::App& app) {
   app.add_flag("--json", json, "JSON instead of text");
 }
 
@@ -207,8 +245,12 @@ Device OutputOptions::device() const {
   }
 }
 
-void StoreOptions::add_to(CLI::App& app) {
+void StoreOptions::add_path_to(CLI::App& app) {
   app.add_option("--store", path, "file of tuned results; default: the user's")->type_name("FILE");
+}
+
+void StoreOptions::add_to(CLI::App& app) {
+  add_path_to(app);
   app.add_option("--shipped-store", shipped, "read-only file consulted after it")
       ->type_name("FILE");
 }
@@ -243,8 +285,7 @@ Store StoreOptions::existing() const {
 }
 
 void ProblemOptions::add_to(CLI::App& app) {
-  auto size = CLI::Validator(CLI::Range(std::int64_t{0}, kLargestSize));
-  size.description("");
+  const CLI::Validator size = whole(0, kLargestSize);
   const char* group = "Problems, from one of";
   app.add_option("--config", config, "config.json of a model (Hugging Face or diffusers)")
       ->type_name("FILE")
@@ -280,11 +321,11 @@ void ProblemOptions::add_to(CLI::App& app) {
       ->type_name("SIZE")
       ->group(group);
   app.add_option("--layout", layout, "of B with --n and --k: linear is W[N,K], mm is B[K,N]")
-      ->check(CLI::IsMember({"linear", "mm"}).description(""))
+      ->check(one_of({"linear", "mm"}))
       ->capture_default_str()
       ->group(group);
   app.add_option("--bias", bias, "with --n and --k: none, row or column")
-      ->check(CLI::IsMember({"none", "row", "column"}).description(""))
+      ->check(one_of({"none", "row", "column"}))
       ->capture_default_str()
       ->group(group);
   app.add_option("--format", format,
@@ -296,7 +337,7 @@ void ProblemOptions::add_to(CLI::App& app) {
       ->group(group);
   app.add_flag("--tf32", tf32, "fp32 inputs may be rounded to tf32")->group(group);
   app.add_option("--tp", tensor_parallel, "with --config: tensor-parallel degree")
-      ->check(CLI::Range(1, 1024).description(""))
+      ->check(whole(1, 1024))
       ->type_name("N")
       ->group(group);
   app.add_flag("--fused", fused, "with --config: qkv and gate+up as one product (the default)")
@@ -348,12 +389,7 @@ lists::Selection ProblemOptions::select() const {
     all = parsed("--list", list,
                  [&](const std::string& text) { return lists::from_table(text, options); });
   } else if (!key.empty()) {
-    try {
-      all = {{"", "", parse_problem(key), 0}};
-    } catch (const InvalidArgument& error) {
-      throw error.within("--problem");  // which of its fields it is
-    }
-    all[0].problem.check();
+    all = {{"", "", problem_of_key(key), 0}};
   } else {
     for (const auto rows : options.m) {
       all.push_back(by_sizes(*this, rows, options.type.value_or(DataType::bf16)));

@@ -5,6 +5,7 @@
 #include "lists/entry.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/errors.hpp>
+#include <gemwright/problem.hpp>
 #include <gemwright/store.hpp>
 
 #include <cstdint>
@@ -14,9 +15,16 @@
 
 namespace gemwright::cli {
 
-/// Checks of numbers that are 0 or more, or above 0; their errors name no bound of the type.
-CLI::Validator not_negative();
+// Checks of an option's text, whose errors have the form of InvalidArgument's.
+/// A whole number in a range.
+CLI::Validator whole(std::int64_t least, std::int64_t most);
+/// A number above 0.
 CLI::Validator positive();
+/// One of these words.
+CLI::Validator one_of(const std::vector<std::string>& words);
+
+/// The problem of --problem's key; errors begin with the option's name.
+Problem problem_of_key(const std::string& key);
 
 /// What `parse` makes of an option's text; its errors name the option.
 template <typename Parse>
@@ -37,6 +45,7 @@ struct OutputOptions {
   std::string device_name;
   bool json = false;
 
+  void add_json_to(CLI::App& app);
   /// `otherwise`: what a command without --device is about.
   void add_to(CLI::App& app, const std::string& otherwise = "the first GPU, else the CPU");
   /// The device named, else the first of this machine: a GPU where there is one. Throws
@@ -51,6 +60,7 @@ struct StoreOptions {
   std::filesystem::path path;
   std::filesystem::path shipped;
 
+  void add_path_to(CLI::App& app);
   void add_to(CLI::App& app);
   /// The store named, else the user's. Throws InvalidArgument when the folder of the one named is
   /// neither there nor one that could be made in a folder that is, the file is of another kind, no

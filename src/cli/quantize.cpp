@@ -176,7 +176,7 @@ Examples:
   command->add_option("--format", options->format, "a preset (nf4, int4, mxfp4, ...) or a format")
       ->capture_default_str();
   command->add_option("--group", options->group, "weights along K that share a scale")
-      ->check(positive());
+      ->check(whole(1, 1 << 30));
   command->add_option("--scale", options->scale, "type of the scales: f32, f16, bf16, ...");
   command->add_option("--keep", options->keep, "weights to leave, by name with * and ?")
       ->type_name("PATTERN");

@@ -169,7 +169,7 @@ int run_remove(Context& context, const Options& options) {
     throw InvalidArgument("remove", "nothing", "--problem, --device or --all");
   }
   std::string problem = options.problem;
-  if (!problem.empty()) problem = key(canonical(parse_problem(problem)).problem);
+  if (!problem.empty()) problem = key(canonical(problem_of_key(problem)).problem);
   const Store handle = options.store.existing();
   const std::string device = options.device_key(handle.database());
   const int failures = handle.database().forget_failures(problem, device);
@@ -207,26 +207,56 @@ Examples:
   gemwright store list --failures --json)");
   const auto options = std::make_shared<Options>();
   const auto add = [&](const char* name, const char* description,
-                       int (*run)(Context&, const Options&)) {
+                       int (*run)(Context&, const Options&), const char* examples) {
     CLI::App* part = command->add_subcommand(name, description);
-    options->output.add_to(*part, "all devices");
-    options->store.add_to(*part);
+    part->footer(examples);
     part->callback([&context, options, run] {
       context.action = [&context, options, run] { return run(context, *options); };
     });
     return part;
   };
-  add("list", "Every tuned problem.", run_list)
-      ->add_flag("--failures", options->failures, "kernels that failed instead");
-  add("export", "Writes results as JSON.", run_export)
-      ->add_option("file", options->file, "default, and -: standard output");
-  add("import", "Merges an export: the later result of a problem stays.", run_import)
-      ->add_option("file", options->file, "-: standard input")
+  CLI::App* list = add("list", "Every tuned problem.", run_list, R"(
+Examples:
+  gemwright store list --device cpu
+  gemwright store list --failures --json)");
+  options->output.add_to(*list, "all devices");
+  options->store.add_to(*list);
+  list->add_flag("--failures", options->failures, "kernels that failed instead");
+
+  CLI::App* write = add("export", "Writes results as JSON.", run_export, R"(
+Examples:
+  gemwright store export results.json
+  gemwright store export --device cuda:0 | ssh other gemwright store import -)");
+  options->output.add_to(*write, "all devices");
+  options->store.add_to(*write);
+  write->add_option("file", options->file, "default, and -: standard output");
+
+  CLI::App* merge =
+      add("import", "Merges an export: the later result of a problem stays.", run_import, R"(
+Examples:
+  gemwright store import results.json
+  gemwright store import results.json --store shipped.db)");
+  options->output.add_json_to(*merge);
+  options->store.add_path_to(*merge);
+  merge->add_option("file", options->file, "a file that export wrote; -: standard input")
       ->required();
-  CLI::App* remove = add("remove", "Forgets results.", run_remove);
-  remove->add_option("--problem", options->problem, "a problem's key");
+
+  CLI::App* remove = add("remove", "Forgets results.", run_remove, R"(
+Examples:
+  gemwright store remove --problem "m=16 n=4096 k=4096 a=bf16:4096:1 b=bf16:1:4096 d=bf16:4096:1"
+  gemwright store remove --device cpu
+  gemwright store remove --all)");
+  options->output.add_to(*remove, "all devices");
+  options->store.add_path_to(*remove);
+  remove->add_option("--problem", options->problem, "a problem's key")->type_name("KEY");
   remove->add_flag("--all", options->all, "every result");
-  add("path", "Where the store is.", run_path);
+
+  CLI::App* path = add("path", "Where the store is.", run_path, R"(
+Examples:
+  gemwright store path
+  gemwright store path --json)");
+  options->output.add_json_to(*path);
+  options->store.add_path_to(*path);
 }
 
 }  // namespace gemwright::cli

@@ -72,11 +72,14 @@ Examples:
   gemwright import model.safetensors -o packed.safetensors --bits 3 --group 128)");
   const auto options = std::make_shared<Options>();
   options->add_to(*command);
-  command->add_option("--bits", options->bits, "where tensors and config.json do not say")
-      ->check(CLI::IsMember({2, 3, 4, 8}));
-  command->add_option("--group", options->group, "columns of a group, likewise")->check(positive());
-  command->add_option("--flute-tile", options->flute_tile, "tileP of FLUTE's template")
-      ->check(CLI::IsMember({32, 64}));
+  command
+      ->add_option("--bits", options->bits,
+                   "2, 3, 4 or 8, where tensors and config.json do not say")
+      ->check(one_of({"2", "3", "4", "8"}));
+  command->add_option("--group", options->group, "columns of a group, likewise")
+      ->check(whole(1, 1 << 30));
+  command->add_option("--flute-tile", options->flute_tile, "tileP of FLUTE's template: 32 or 64")
+      ->check(one_of({"32", "64"}));
   command->callback([&context, options] {
     context.action = [&context, options] { return run_import(context, *options); };
   });

@@ -246,7 +246,7 @@ Examples:
   command
       ->add_option("--max-candidates", options->plan.max_candidates,
                    "own candidates that are measured, besides the vendor's; 0: all")
-      ->check(not_negative())
+      ->check(whole(0, 1'000'000))
       ->capture_default_str();
   command->add_option("--time-limit", options->plan.time_limit_s, "seconds for one problem")
       ->check(positive())
