@@ -1,10 +1,9 @@
 #include "support/report.hpp"
 
+#include "cli/commit.hpp"
 #include "cli/text.hpp"
-#include "device/cuda/nvml.hpp"
 #include "device/profile.hpp"
 #include "files/files.hpp"
-#include "tune/cpu_clock.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -39,14 +38,6 @@ Json json_of(const Row& row) {
           {"kernel", row.kernel}, {"us", us}};
 }
 
-Json json_of_clock(std::vector<double> samples) {
-  if (samples.empty()) return nullptr;
-  std::sort(samples.begin(), samples.end());
-  return {{"min", std::round(samples.front())},
-          {"median", std::round(samples[samples.size() / 2])},
-          {"max", std::round(samples.back())}};
-}
-
 }  // namespace
 
 Row Row::of(const Problem& problem) {
@@ -70,12 +61,6 @@ double Row::time(const std::string& competitor) const {
 
 Report::Report(std::string bench, Device device)
     : bench_(std::move(bench)), device_(std::move(device)) {}
-
-void Report::sample_clock() {
-  const bool cpu = device_.kind() == DeviceKind::cpu;
-  const double ghz = cpu ? tune::cpu_clock_ghz() : cuda::sm_clock_ghz(device_.ordinal());
-  if (ghz > 0) clock_mhz_.push_back(1000 * ghz);
-}
 
 double Report::ratio(const Row& row, const std::string& numerator, const std::string& denominator) {
   const double below = row.time(denominator);
@@ -126,7 +111,7 @@ std::filesystem::path Report::write(const std::filesystem::path& folder) const {
   for (const Row& row : rows_) rows.push_back(json_of(row));
   const Json report = {
       {"bench", bench_},   {"device", device_.slug()}, {"driver", device_.profile().driver},
-      {"date", utc_now()}, {"commit", commit()},       {"clock_mhz", json_of_clock(clock_mhz_)}};
+      {"date", utc_now()}, {"commit", cli::commit()},  {"clock_mhz", clock_.json()}};
   // One row a line: the file's history stays readable.
   std::string text = report.dump(1);
   text.erase(text.rfind('\n'));

@@ -1,6 +1,7 @@
 // What every program under bench/ prints and keeps: a table on the terminal and one JSON file.
 #pragma once
 
+#include "cli/clock.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/problem.hpp>
 
@@ -42,7 +43,7 @@ class Report {
   void add(Row row) { rows_.push_back(std::move(row)); }
   /// Notes the device's clock of this moment (GPU: from the driver; CPU: measured in 0.1 ms).
   /// Call it a few times while the device is busy.
-  void sample_clock();
+  void sample_clock() { clock_.take(device_); }
 
   const std::vector<Row>& rows() const { return rows_; }
   /// Geometric mean of time(numerator) / time(denominator) over the rows that have both and that
@@ -70,10 +71,7 @@ class Report {
   std::string bench_;
   Device device_;
   std::vector<Row> rows_;
-  std::vector<double> clock_mhz_;
+  cli::ClockSamples clock_;
 };
-
-/// Commit that this program was built from, "-dirty" appended when the sources differed from it.
-std::string commit();
 
 }  // namespace gemwright::bench

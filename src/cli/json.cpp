@@ -12,6 +12,9 @@ Json to_json(const lists::Entry& entry) {
   json["k"] = entry.problem.k;
   json["batch"] = entry.problem.batch;
   json["type"] = name(entry.problem.a.type);
+  const bool dense = !entry.problem.weight;
+  json["format"] = dense ? Json(nullptr) : Json(key(*entry.problem.weight));
+  json["activations"] = dense ? Json(nullptr) : Json(name(entry.problem.activations));
   json["count"] = entry.count;
   return json;
 }

@@ -13,7 +13,8 @@ namespace gemwright::cli {
 
 using Json = nlohmann::ordered_json;
 
-/// model, role, problem (its key), m, n, k, batch, type, count.
+/// model, role, problem (its key), m, n, k, batch, type, format and activations (null when dense),
+/// count.
 Json to_json(const lists::Entry& entry);
 /// The same, and the answer: kernel, source, measured, us, floor_us, vendor_first_us,
 /// vendor_best_us, margin, noise, note.

@@ -1,4 +1,6 @@
+#include "cli/clock.hpp"
 #include "cli/command.hpp"
+#include "cli/commit.hpp"
 #include "cli/json.hpp"
 #include "cli/options.hpp"
 #include "cli/progress.hpp"
@@ -38,6 +40,7 @@ struct Row {
   std::string failure;
   int code = kDone;
   bool kept = true;  // the answer, with its note
+  bool cut = false;  // and a longer limit tunes it again
 
   bool measured() const { return explanation.chosen.median_us > 0; }
   // Nothing to compute, and no kernel.
@@ -48,12 +51,13 @@ struct Row {
 };
 
 // An answer that is short of something may be kept all the same, to spare that time again.
-bool is_kept(const Row& row, const Device& device, const Store& store) {
+void look_up(Row& row, const Device& device, const Store& store) {
   const std::string& note = row.explanation.note;
-  if (note.empty()) return true;
+  if (note.empty()) return;
   const auto record =
       store.database().find(key(canonical(row.entry.problem).problem), device.key());
-  return record && record->note == note;
+  row.kept = record && record->note == note;
+  row.cut = row.kept && record->time_limit_s > 0;
 }
 
 Row tune_one(const Planner& planner, const lists::Entry& entry, const PlanOptions& options) {
@@ -77,7 +81,8 @@ Row tune_one(const Planner& planner, const lists::Entry& entry, const PlanOption
 }
 
 std::vector<Row> tune_all(const Context& context, const Planner& planner,
-                          const std::vector<lists::Entry>& entries, const Options& options) {
+                          const std::vector<lists::Entry>& entries, const Options& options,
+                          ClockSamples& clock) {
   std::vector<Row> rows;
   ProgressLine line(context);
   for (const auto& entry : entries) {
@@ -93,6 +98,7 @@ std::vector<Row> tune_all(const Context& context, const Planner& planner,
       line.show(fmt::format("{}  {}/{} {}", what, done, total, text));
     };
     Row row = tune_one(planner, entry, plan_options);
+    if (row.explanation.source == Source::tuned) clock.take(planner.device());
     // Broken off before anything was measured: that problem is not done.
     const bool broken_off = context.interrupted && !options.model_only && !row.measured();
     if (!broken_off) rows.push_back(std::move(row));
@@ -171,15 +177,23 @@ void print_notes(std::ostream& out, const std::vector<Row>& rows) {
     return row.failure.empty() && !row.measured() && !row.empty();
   });
   if (predicted) out << "~: predicted by the model, not measured\n";
-  const auto any_noted = [&rows](bool kept) {
-    return std::any_of(rows.begin(), rows.end(), [kept](const Row& row) {
-      return !row.explanation.note.empty() && row.kept == kept;
-    });
+  const auto any_noted = [&rows](const auto& holds) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const Row& row) { return !row.explanation.note.empty() && holds(row); });
   };
-  if (any_noted(true)) {
+  const bool cut = any_noted([](const Row& row) { return row.cut; });
+  const bool uncut = any_noted([](const Row& row) { return row.kept && !row.cut; });
+  if (cut && uncut) {
+    out << "note: kept as it is; --retune tunes it again, and a longer --time-limit what was cut "
+           "short or did not repeat\n";
+  } else if (cut) {
     out << "note: kept as it is; --retune, or a longer --time-limit, tunes it again\n";
+  } else if (uncut) {
+    out << "note: kept as it is; --retune tunes it again\n";
   }
-  if (any_noted(false)) out << kNotKept << ": the next call tunes it again\n";
+  if (any_noted([](const Row& row) { return !row.kept; })) {
+    out << kNotKept << ": the next call tunes it again\n";
+  }
 }
 
 int run_tune(Context& context, const Options& options) {
@@ -193,14 +207,18 @@ int run_tune(Context& context, const Options& options) {
     device = calibrated(device);
   }
   const Planner planner(device, store);
-  auto rows = tune_all(context, planner, entries, options);
-  for (Row& row : rows) row.kept = is_kept(row, device, store);
+  ClockSamples clock;
+  auto rows = tune_all(context, planner, entries, options, clock);
+  for (Row& row : rows) look_up(row, device, store);
 
   if (options.output.json) {
     Json json;
     json["device"] = device.name();
     json["driver"] = device.profile().driver;
     json["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+    json["version"] = GEMWRIGHT_VERSION;
+    json["commit"] = commit();
+    json["clock_mhz"] = clock.json();
     json["rows"] = Json::array();
     for (const Row& row : rows) json["rows"].push_back(json_of(row));
     if (!left_out.empty()) json["left_out"] = to_json(left_out);

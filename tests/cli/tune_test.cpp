@@ -1,6 +1,7 @@
 #include "cli/support.hpp"
 #include "families/family.hpp"
 #include "files/files.hpp"
+#include "store/database.hpp"
 #include "tune/rule.hpp"
 #include <gemwright/device.hpp>
 
@@ -73,6 +74,52 @@ TEST_F(Tune, AnAnswerForWantOfMemoryIsNotSaidToBeKept) {
     EXPECT_TRUE(said("not kept: the next call tunes it again")) << out_;
     EXPECT_FALSE(said("kept as it is")) << out_;
   }
+}
+
+// What a stored answer with a note says below the table, as its limit cut it short or not.
+TEST_F(Tune, TheNoteOfAStoredAnswerSaysWhatTunesItAgain) {
+  std::ofstream(folder_ / "list.csv") << "m,n,k\n4,48,40\n4,48,48\n";
+  const std::vector<std::string> tune = {
+      "tune", "--device", "cpu:1", "--time-limit", "4", "--list", folder_ / "list.csv"};
+  ASSERT_EQ(run(tune), kDone) << err_;
+  const auto database = store::open_file(folder_ / "store.db");
+  const auto said_with = [&](double first_limit, double second_limit) {
+    auto records = database->list();
+    EXPECT_EQ(records.size(), 2U);
+    for (auto& record : records) {
+      record.note = "not the whole answer";
+      record.time_limit_s =
+          record.problem.find("k=40") == std::string::npos ? second_limit : first_limit;
+      database->keep(record, true);
+    }
+    EXPECT_EQ(run(tune), kDone) << err_;
+    return out_.substr(out_.rfind("note: ") + 6);
+  };
+  EXPECT_EQ(said_with(0, 0), "kept as it is; --retune tunes it again\n");
+  EXPECT_EQ(said_with(4, 4), "kept as it is; --retune, or a longer --time-limit, tunes it again\n");
+  EXPECT_EQ(
+      said_with(0, 4),
+      "kept as it is; --retune tunes it again, and a longer --time-limit what was cut short or "
+      "did not repeat\n");
+}
+
+TEST_F(Tune, AReportSaysWhatItIsOf) {
+  auto arguments = small("tune");
+  EXPECT_EQ(run(arguments), kDone) << err_;
+  EXPECT_FALSE(json()["version"].get<std::string>().empty());
+  EXPECT_FALSE(json()["commit"].get<std::string>().empty());
+  ASSERT_TRUE(json().contains("clock_mhz"));
+  if (json()["rows"][0]["source"] == "tuned" && !json()["clock_mhz"].is_null()) {
+    EXPECT_GT(json()["clock_mhz"]["min"], 0.0);
+    EXPECT_GE(json()["clock_mhz"]["max"], json()["clock_mhz"]["median"]);
+  }
+  EXPECT_TRUE(json()["rows"][0]["format"].is_null());
+  EXPECT_TRUE(json()["rows"][0]["activations"].is_null());
+  arguments.insert(arguments.end(), {"--model", "--format", "nf4", "--activations", "int8"});
+  EXPECT_EQ(run(arguments), kDone) << err_;
+  EXPECT_TRUE(json()["clock_mhz"].is_null());
+  EXPECT_EQ(json()["rows"][0]["format"].get<std::string>().rfind("nf4:", 0), 0U);
+  EXPECT_EQ(json()["rows"][0]["activations"], "int8");
 }
 
 TEST_F(Tune, TheModelAnswersWithoutMeasuring) {
