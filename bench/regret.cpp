@@ -121,7 +121,7 @@ Measured measure_all(const Item& item, const Device& device) {
     timed.push_back({.family = candidates[i].family,
                      .kernel = built[i].kernel,
                      .label = label(candidates[i]),
-                     .contender = {.always_final = judged, .samples = {}},
+                     .contender = {.always_final = judged, .samples = {}, .turns = {}},
                      .failure = {}});
     who.push_back(&candidates[i]);
   }
