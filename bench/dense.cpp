@@ -106,7 +106,7 @@ class Race {
       if (best == nullptr) return;
       pair.push_back({.kernel = best->kernel,
                       .label = best->label,
-                      .contender = {.always_final = true, .samples = {}},
+                      .contender = {.always_final = true, .samples = {}, .turns = {}},
                       .failure = {}});
     }
     tune::Policy policy = tune::policy_of(device_.kind());
@@ -147,10 +147,11 @@ class Race {
     for (const Checked& checked : build_checked(problem_, device_, candidates_)) {
       const Candidate& candidate = candidates_[checked.candidate];
       const bool vendor = candidate.family->vendor();
-      timed_.push_back({.kernel = checked.kernel,
-                        .label = label(candidate),
-                        .contender = {.always_final = vendor && !vendor_seen, .samples = {}},
-                        .failure = {}});
+      timed_.push_back(
+          {.kernel = checked.kernel,
+           .label = label(candidate),
+           .contender = {.always_final = vendor && !vendor_seen, .samples = {}, .turns = {}},
+           .failure = {}});
       vendor_seen = vendor_seen || vendor;
       who_.push_back(checked.candidate);
     }
