@@ -5,8 +5,10 @@
 //
 // The preamble defines: kType (of activations: fp16 or bf16), kBits, kCodes, kScaleType, kGroup
 // (columns that share a scale; 0: all), kZeros, kGlobalScale, kScaling; kTypeD, kStore, kHasC,
-// kTypeC, kBias, kTypeBias; kTileN, kStages, kConsumers (of 64 weight rows each), kBuffers; kSplit,
-// kStreamK; kOverlap (a consumer decodes while it multiplies).
+// kTypeC, kBias, kTypeBias; kTileN, kStages, kDepth (blocks of 64 columns in a stage), kConsumers
+// (of 64 weight rows each), kBuffers; kSplit, kStreamK; kAcross (the consumers of a CTA share K and
+// not rows); kOverlap (a consumer decodes while it multiplies); kPart (columns whose sums of a
+// group are scaled at a time, while the next are multiplied; 0: all at once, then the next are).
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
 #include "mainloop_lowbit_wgmma.cuh"
@@ -28,13 +30,25 @@ using Places = Decoder::Places;
 using Product = Wgmma<InstructionOf<kType>::Type, WgmmaTail<true, false, false>, kTileN / 2>;
 using GemmEpilogue = WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, kBias, kTypeBias>;
 using GemmSegments = Segments<kStreamK>;
-using Parts = PartSums<kConsumers, kTileN, kSplit>;
+/// Consumers that share K, and tiles of 64 rows.
+constexpr int kAlongK = kAcross ? kConsumers : 1;
+constexpr int kWideTiles = kAcross ? 1 : kConsumers;
+template <bool kJoint>
+struct PartsOf {
+  using Type = PartSums<kConsumers, kTileN, kSplit>;
+};
+template <>
+struct PartsOf<true> {
+  using Type = JointSums<kConsumers, kTileN, kSplit>;
+};
+using Parts = PartsOf<kAcross>::Type;
+constexpr bool kInParts = kSplit * kAlongK > 1;
 
-/// Blocks of 64 columns in a stage (a step of K), and sets of scales that they have.
-constexpr int kDepth = 2;
+/// Sets of scales of a stage (a step of K).
 constexpr int kSets = kGroup == 0 || kGroup > 64 ? 1 : kDepth;
 /// The ring: stages of activations, then stages of codes, scales and zero points of each consumer.
-constexpr int kActivationBytes = kDepth * kTileN * 128;
+constexpr int kBlockBytes = kTileN * 128;
+constexpr int kActivationBytes = kAlongK * kDepth * kBlockBytes;
 constexpr int kCodeSpan = kDepth * Decoder::kCodeSpan;
 constexpr int kScaleSpan = kSets * Decoder::kScaleSpan;
 constexpr int kZeroSpan = kSets * Decoder::kZeroSpan;
@@ -53,7 +67,7 @@ struct BufferBytes<kWidth, true> {
   static constexpr int kValue = kBuffers * Chunk<kStore, kTypeD, kWidth, kHasC>::kBufferBytes;
 };
 constexpr int kBufferBytes = BufferBytes<kTileN, kStore != kStoreDirect>::kValue;
-constexpr int kPartBytes = kSplit > 1 ? Parts::kBytes : 0;
+constexpr int kPartBytes = kInParts ? Parts::kBytes : 0;
 /// The table is aligned to its rows' 256 bytes, what is copied out to 1024.
 constexpr int kTableAt = (kRingBytes + 1023) / 1024 * 1024;
 constexpr int kBuffersAt = kTableAt + Decoder::Codes::kTableBytes;
@@ -62,7 +76,7 @@ constexpr int kAtLaunch = 65536 / kThreads / 8 * 8;
 constexpr int kProducerRegisters = kConsumers > 2 ? 32 : 40;
 constexpr int kConsumerRegisters =
     (kAtLaunch + (kAtLaunch - kProducerRegisters) / kConsumers) / 8 * 8;
-static_assert(kSplit == 1 || (!kStreamK && kStore == kStoreDirect));
+static_assert(!kInParts || (!kStreamK && kStore == kStoreDirect));
 
 struct Shared {
   Barrier full[kStages];
@@ -91,9 +105,13 @@ struct Work {
   __device__ __forceinline__ GemmSegments segments() const {
     return {p.hopper, cluster, first, last};
   }
-  /// Blocks that a step has: the last may be short.
-  __device__ __forceinline__ int depth(int step) const {
-    return min(kDepth, p.weight.blocks - step * kDepth);
+  /// The first block of a step that consumer `i` (producers: of that consumer) reads, and how many.
+  static __device__ __forceinline__ int block_of(int step, int i) {
+    return (kAcross ? step * kConsumers + i : step) * kDepth;
+  }
+  /// The last step may be short.
+  __device__ __forceinline__ int depth(int step, int i) const {
+    return max(0, min(kDepth, p.weight.blocks - block_of(step, i)));
   }
 };
 
@@ -119,9 +137,10 @@ __device__ __forceinline__ void produce_activations(const Work& work, const Tens
     Barrier* full = &work.shared.full[stage];
     barrier_arrive_expect(full, kActivationBytes);
 #pragma unroll
-    for (int i = 0; i < kDepth; ++i) {
-      copy_in(work.memory + stage * kActivationBytes + i * kTileN * 128, map, full,
-              (step * kDepth + i) * 64, tile.n * kTileN, 0, work.p.hopper.b_policy);
+    for (int i = 0; i < kAlongK * kDepth; ++i) {
+      char* to = work.memory + stage * kActivationBytes + i * kBlockBytes;
+      const int k = (step * (kAlongK * kDepth) + i) * 64;
+      copy_in(to, map, full, k, tile.n * kTileN, 0, work.p.hopper.b_policy);
     }
   });
 }
@@ -133,15 +152,25 @@ __device__ __forceinline__ void produce_weights(const Work& work) {
   each_step(work, [&](const HopperTile& tile, int step, int stage) {
     Barrier* full = &work.shared.full[stage];
     const unsigned to = work.weights(stage);
-    const int depth = work.depth(step);
-    const int sets = kSets == 1 ? 1 : depth;
-    const int each =
-        kOfCodes ? depth * Decoder::kCodeSpan : sets * (Decoder::kScaleSpan + Decoder::kZeroSpan);
-    barrier_arrive_expect(full, static_cast<unsigned>(kConsumers * each));
+    const auto bytes = [&](int depth) {
+      const int sets = kSets == 1 ? min(depth, 1) : depth;
+      return kOfCodes ? depth * Decoder::kCodeSpan
+                      : sets * (Decoder::kScaleSpan + Decoder::kZeroSpan);
+    };
+    int all = kConsumers * bytes(work.depth(step, 0));
+    if constexpr (kAcross) {
+      all = 0;
+#pragma unroll
+      for (int i = 0; i < kConsumers; ++i) all += bytes(work.depth(step, i));
+    }
+    barrier_arrive_expect(full, static_cast<unsigned>(all));
 #pragma unroll 1  // registers are few
     for (int i = 0; i < kConsumers; ++i) {
+      const int depth = work.depth(step, i);
+      if (kAcross && depth == 0) break;
+      const int sets = kSets == 1 ? 1 : depth;
       // Past the last tile of 64 rows there is nothing to read; what is read instead is not stored.
-      const long long wide = min(tile.m * kConsumers + i, work.p.wide_tiles - 1);
+      const long long wide = min(tile.m * kWideTiles + (kAcross ? 0 : i), work.p.wide_tiles - 1);
       // `count` pieces from number `index` on.
       const auto copy = [&](unsigned address, const void* from, long long index, int bytes,
                             int count) {
@@ -149,10 +178,10 @@ __device__ __forceinline__ void produce_weights(const Work& work) {
                   work.p.hopper.a_policy);
       };
       if constexpr (kOfCodes) {
-        copy(to + i * kCodeSpan, weight.codes, wide * weight.blocks + step * kDepth,
+        copy(to + i * kCodeSpan, weight.codes, wide * weight.blocks + Work::block_of(step, i),
              Decoder::kCodeSpan, depth);
       } else {
-        const long long index = wide * weight.sets + Places::set_of(step * kDepth);
+        const long long index = wide * weight.sets + Places::set_of(Work::block_of(step, i));
         copy(to + kScalesAt + i * kScaleSpan, weight.scales, index, Decoder::kScaleSpan, sets);
         if constexpr (kZeroSpan > 0) {
           copy(to + kZerosAt + i * kZeroSpan, weight.zeros, index, Decoder::kZeroSpan, sets);
@@ -162,7 +191,8 @@ __device__ __forceinline__ void produce_weights(const Work& work) {
   });
 }
 
-/// One consumer warpgroup: 64 weight rows of each of the CTA's tiles.
+/// One consumer warpgroup: 64 weight rows of each of the CTA's tiles (or, across, a part of K of
+/// all).
 struct Consumer {
   using Accumulator = float[kTileN / 2];
   using Block = Decoder::Block;
@@ -177,12 +207,12 @@ struct Consumer {
       : work(w), decoder(d), index(i) {}
 
   __device__ __forceinline__ int row_of(const HopperTile& tile) const {
-    return (tile.m * kConsumers + index) * 64;
+    return (tile.m * kWideTiles + (kAcross ? 0 : index)) * 64;
   }
 
   __device__ __forceinline__ void find_tables(const HopperTile& tile) {
     if constexpr (!Decoder::Codes::kByRow) return;
-    const int wide = min(tile.m * kConsumers + index, work.p.wide_tiles - 1);
+    const int wide = min(row_of(tile) / 64, work.p.wide_tiles - 1);
     const int thread = threadIdx.x % 128;
     const int row = wide * 64 + thread / 32 * 16 + thread % 32 / 4;
     tables[0] = work.p.weight.table + (static_cast<long long>(row) << kBits);
@@ -194,6 +224,7 @@ struct Consumer {
   __device__ __forceinline__ void run(int first, int last, Accumulator& acc) {
 #pragma unroll
     for (int i = 0; i < kTileN / 2; ++i) acc[i] = 0.0F;
+    if (kAcross && first < last && work.depth(last - 1, index) == 0) --last;
     if (first == last) return;
     if constexpr (kOverlap) {
       run_overlapped(first, last, acc);
@@ -203,45 +234,183 @@ struct Consumer {
   }
 
  private:
-  Accumulator sum;   // of a group, where sums are scaled
-  int previous = 0;  // stage whose products are under way, where they are not waited for at once
+  static constexpr int kParts = kPart > 0 ? kTileN / kPart : 1;
+  static constexpr int kSums = kTileN / 2 / kParts;
+  static_assert(kPart == 0 || (kTileN % kPart == 0 && kScaling == kScaleSums && kOverlap));
+  static_assert(kDepth == 1 || kDepth == 2);
+  using SumProduct = Wgmma<InstructionOf<kType>::Type, WgmmaTail<true, false, false>, kSums>;
+  /// Products of a block: of its groups, those of the parts of the columns. Two are under way, and
+  /// while one is multiplied the sums of the one before are scaled.
+  static constexpr int kProducts = kPart > 0 ? kParts* Places::kTogether : 1;
 
-  /// A block is decoded while the one before is multiplied.
+  float sums[kPart > 0 ? 2 : 1][kSums];  // of a group, where sums are scaled
+
+  /// Whether a block is the first, and the last, that is added to a sum.
+  struct InGroup {
+    bool begins, ends;
+  };
+  /// Of block `number` of a step (of its pair, where a step is a block).
+  __device__ __forceinline__ InGroup place_of(int step, int number, bool first, bool last) const {
+    const int block = Work::block_of(step, index) + number;
+    // Of a group longer than a step the other consumers have the rest.
+    constexpr int kBlocks = kAcross && Places::kBlocks > kDepth ? kDepth : Places::kBlocks;
+    const int end = kAcross ? number + 1 : block + 1;
+    const int begin = kAcross ? number : block;
+    return {first || begin % kBlocks == 0, last || end % kBlocks == 0};
+  }
+
+  /// A block is decoded while the one before is multiplied, and the matrix unit always has a
+  /// product to go on with.
   __device__ __forceinline__ void run_overlapped(int first, int last, Accumulator& acc) {
     Block even, odd;
     wait();
     read(even, 0);
-    wgmma_pin(acc);
-#pragma unroll 1
-    for (int step = first; step < last; ++step) {
-      const bool more = step + 1 < last;
-      const bool both = more || work.depth(step) == kDepth;
-      const int stage = at.stage;
-      // Reads what comes next while a block is multiplied.
-      multiply(even, acc, work.activations(stage), step * kDepth, step == first, !both, [&] {
-        if constexpr (kScaling != kScaleSums) {
-          if (step > first) release(previous);
-        }
-        if (both) read(odd, 1);
-      });
-      at.next();
-      if (both) {
-        multiply(odd, acc, work.activations(stage) + kTileN * 128, step * kDepth + 1, false, !more,
-                 [&] {
-                   if (!more) return;
-                   wait();
-                   read(even, 0);
-                 });
-      }
-      if constexpr (kScaling == kScaleSums) release(stage);
-      previous = stage;
-    }
-    if constexpr (kScaling != kScaleSums) {
-      wgmma_wait<0>();
+    if constexpr (kPart > 0) {  // nothing comes before the first product
+#pragma unroll
+      for (float& x : sums[1]) x = 0.0F;
+#pragma unroll
+      for (auto& scale : odd.scale) scale[0] = scale[1] = 0.0F;
+    } else if constexpr (kScaling != kScaleSums) {
       wgmma_pin(acc);
-      release(previous);
     }
+    constexpr int kStep = 2 / kDepth;
+    bool both = true;
+    int previous = 0;  // stage of the block before
+#pragma unroll 1
+    for (int step = first; step < last; step += kStep) {
+      const bool more = step + kStep < last;
+      both = more || (kDepth == 1 ? step + 1 < last : work.depth(step, index) == kDepth);
+      const int stage = at.stage;
+      multiply<0>(
+          even, acc, activations(stage, 0), place_of(step, 0, step == first, !both),
+          [&] {
+            finish<1, 1>(odd, acc);
+            if (step > first) release(previous);
+          },
+          [&] {
+            if (!both) return;
+            if constexpr (kDepth == 1) {
+              at.next();
+              wait();
+            }
+            read(odd, kDepth - 1);
+          });
+      previous = stage;
+      if (both) {
+        previous = at.stage;
+        multiply<kProducts % 2>(
+            odd, acc, activations(at.stage, kDepth - 1), place_of(step, 1, false, !more),
+            [&] {
+              finish<(kProducts + 1) % 2, 1>(even, acc);
+              if constexpr (kDepth == 1) release(stage);
+            },
+            [&] {
+              if (!more) return;
+              at.next();
+              wait();
+              read(even, 0);
+            });
+      }
+    }
+    if (both) {
+      finish<1, 0>(odd, acc);
+    } else {
+      finish<(kProducts + 1) % 2, 0>(even, acc);
+    }
+    if constexpr (kScaling != kScaleSums) wgmma_pin(acc);
+    release(previous);
+    at.next();
     if constexpr (kScaling == kScaleRows) scale_rows(even, acc);  // as all blocks have it
+  }
+
+  /// acc += a block times the activations at `from`, but for what finish() does. `kFirst`: which
+  /// sums its first product takes. finish_before() waits for the block before, whose registers are
+  /// free then; read_next() may fill them.
+  template <int kFirst, typename FinishBefore, typename ReadNext>
+  __device__ __forceinline__ void multiply(const Block& block, Accumulator& acc, unsigned from,
+                                           InGroup in_group, FinishBefore finish_before,
+                                           ReadNext read_next) {
+    const unsigned long long x = wgmma_descriptor(wgmma_layout(16, 1024), from);
+    if constexpr (kPart > 0) {
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) {
+        const unsigned long long y = x + i % kParts * (kPart * 128 / 16);
+        issue(block, i / kParts, y, true, sums[(kFirst + i) % 2]);
+        if (i == 0) finish_before();
+        if (i == (kProducts > 1 ? 1 : 0)) read_next();
+        if (i > 0) scale_sums<1>(block, i - 1, sums[(kFirst + i + 1) % 2], acc);
+      }
+    } else if constexpr (kScaling == kScaleSums) {
+      finish_before();
+      multiply_groups(block, acc, x, in_group, read_next);
+    } else {
+      multiply_all(block, acc, x);
+      finish_before();
+      read_next();
+    }
+  }
+
+  /// Group by group, each of which is waited for; read_next() meets the last.
+  template <typename ReadNext>
+  __device__ __forceinline__ void multiply_groups(const Block& block, Accumulator& acc,
+                                                  unsigned long long x, InGroup in_group,
+                                                  ReadNext read_next) {
+#pragma unroll
+    for (int group = 0; group < Places::kTogether; ++group) {
+      issue(block, group, x, in_group.begins, sums[0]);
+      if (group + 1 == Places::kTogether) read_next();
+      if (in_group.ends) {
+        scale_sums<0>(block, group, sums[0], acc);
+      } else {
+        wgmma_wait<0>();
+        wgmma_pin(sums[0]);
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void multiply_all(const Block& block, Accumulator& acc,
+                                                      unsigned long long x) {
+    wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < 4; ++step) Product::registers(acc, block.a[step], x + 2 * step, 1);
+    wgmma_commit();
+  }
+
+  /// Begins sum = (if not `begins`: +=) a group of a block times the activations that `x`
+  /// describes.
+  static __device__ __forceinline__ void issue(const Block& block, int group, unsigned long long x,
+                                               bool begins, float (&sum)[kSums]) {
+    wgmma_fence();
+#pragma unroll
+    for (int j = 0; j < Places::kSteps; ++j) {
+      const int step = group * Places::kSteps + j;
+      SumProduct::registers(sum, block.a[step], x + 2 * step, j > 0 || !begins ? 1 : 0);
+    }
+    wgmma_commit();
+  }
+
+  /// Waits until of all products `kPending` are under way; the last of a block is in sums[kAt].
+  template <int kAt, int kPending>
+  __device__ __forceinline__ void finish(const Block& block, Accumulator& acc) {
+    if constexpr (kPart > 0) {
+      scale_sums<kPending>(block, kProducts - 1, sums[kAt], acc);
+    } else if constexpr (kScaling != kScaleSums) {
+      wgmma_wait<kPending>();
+    }
+  }
+
+  /// Adds product `i` of a block to acc, when `kPending` later ones are under way.
+  template <int kPending>
+  static __device__ __forceinline__ void scale_sums(const Block& block, int i, float (&sum)[kSums],
+                                                    Accumulator& acc) {
+    wgmma_wait<kPending>();
+    wgmma_pin(sum);
+#pragma unroll
+    for (int e = 0; e < kSums; ++e) {
+      float& to = acc[i % kParts * kSums + e];
+      to = fmaf(block.scale[i / kParts][e % 4 / 2], sum[e], to);
+      asm volatile("" : "+f"(to));  // before the next product is begun in these sums
+    }
   }
 
   /// With the registers of one block; meanwhile the other consumers multiply.
@@ -250,14 +419,20 @@ struct Consumer {
     wgmma_pin(acc);
 #pragma unroll 1
     for (int step = first; step < last; ++step) {
-      const int depth = work.depth(step);
+      const int depth = work.depth(step, index);
       wait();
 #pragma unroll 1
       for (int i = 0; i < depth; ++i) {
         read(block, i);
-        multiply(block, acc, work.activations(at.stage) + i * (kTileN * 128), step * kDepth + i,
-                 step == first && i == 0, step + 1 == last && i + 1 == depth, [] {});
-        if constexpr (kScaling != kScaleSums) {
+        const unsigned from = activations(at.stage, i);
+        const unsigned long long x = wgmma_descriptor(wgmma_layout(16, 1024), from);
+        if constexpr (kScaling == kScaleSums) {
+          multiply_groups(
+              block, acc, x,
+              place_of(step, i, step == first && i == 0, step + 1 == last && i + 1 == depth),
+              [] {});
+        } else {
+          multiply_all(block, acc, x);
           wgmma_wait<0>();
           wgmma_pin(acc);
         }
@@ -266,6 +441,11 @@ struct Consumer {
       at.next();
     }
     if constexpr (kScaling == kScaleRows) scale_rows(block, acc);
+  }
+
+  /// Of block `number` of this consumer's.
+  __device__ __forceinline__ unsigned activations(int stage, int number) const {
+    return work.activations(stage) + ((kAcross ? index * kDepth : 0) + number) * kBlockBytes;
   }
 
   __device__ __forceinline__ void wait() const {
@@ -285,48 +465,6 @@ struct Consumer {
                  weights + kZerosAt + index * kZeroSpan + set * Decoder::kZeroSpan, tables);
   }
 
-  /// acc += a block times the activations at `from`; read_next() is called while it is multiplied,
-  /// when the registers of the block before are free.
-  template <typename ReadNext>
-  __device__ __forceinline__ void multiply(const Block& block, Accumulator& acc, unsigned from,
-                                           int number, bool is_first, bool is_last,
-                                           ReadNext read_next) {
-    const unsigned long long x = wgmma_descriptor(wgmma_layout(16, 1024), from);
-    if constexpr (kScaling == kScaleSums) {
-      const bool begins = Places::kTogether > 1 || is_first || number % Places::kBlocks == 0;
-      const bool ends = Places::kTogether > 1 || is_last || (number + 1) % Places::kBlocks == 0;
-      // Several groups in a block: all but the last are waited for at once.
-#pragma unroll
-      for (int group = 0; group < Places::kTogether; ++group) {
-        wgmma_fence();
-#pragma unroll
-        for (int j = 0; j < Places::kSteps; ++j) {
-          const int step = group * Places::kSteps + j;
-          Product::registers(sum, block.a[step], x + 2 * step, j > 0 || !begins ? 1 : 0);
-        }
-        wgmma_commit();
-        if (group + 1 == Places::kTogether) read_next();
-        wgmma_wait<0>();
-        wgmma_pin(sum);
-        if (ends) {
-#pragma unroll
-          for (int e = 0; e < kTileN / 2; ++e) {
-            acc[e] = fmaf(block.scale[group][e % 4 / 2], sum[e], acc[e]);
-          }
-        }
-      }
-    } else {
-      wgmma_fence();
-#pragma unroll
-      for (int step = 0; step < 4; ++step) {
-        Product::registers(acc, block.a[step], x + 2 * step, 1);
-      }
-      wgmma_commit();
-      wgmma_wait<1>();
-      read_next();
-    }
-  }
-
   static __device__ __forceinline__ void scale_rows(const Block& block, Accumulator& acc) {
 #pragma unroll
     for (int e = 0; e < kTileN / 2; ++e) acc[e] *= block.scale[0][e % 4 / 2];
@@ -342,7 +480,7 @@ __device__ __forceinline__ void run_consumer(const Work& work, Consumer& consume
   GemmEpilogue epilogue{p.gemm, d_map, buffers + consumer.index * kBufferBytes, 1 + consumer.index};
   GemmSegments segments = work.segments();
   for (Segment s; segments.next(s);) {
-    const HopperTile tile = hopper_tile_at(s.tile, work.cluster, p);
+    const HopperTile tile = hopper_tile_at(s.tile, work.cluster, work.p.hopper);
     float acc[1][kTileN / 2];
     consumer.find_tables(tile);
     consumer.run(s.first, s.last, acc[0]);
@@ -356,9 +494,9 @@ __device__ __forceinline__ void run_consumer(const Work& work, Consumer& consume
 #pragma unroll
     for (float& x : acc[0]) x *= unit;
     const int row = consumer.row_of(tile);
-    if constexpr (kSplit > 1) {
+    if constexpr (kInParts) {
       const Parts parts{buffers, &work.shared.landed, work.rank};
-      cluster_wait();  // the others' barriers are initialised
+      if constexpr (kSplit > 1) cluster_wait();  // the others' barriers are initialised
       parts.run(acc[0], consumer.index, [&](int j, const float(&sum)[4]) {
         const int thread = threadIdx.x % 128;
         const int m = row + thread / 32 * 16 + thread % 32 / 4;
@@ -380,7 +518,7 @@ __device__ __forceinline__ void init_barriers(const Work& work) {
     barrier_init(&work.shared.full[i], 3);  // activations, codes, scales
     barrier_init(&work.shared.empty[i], kConsumers);
   }
-  if constexpr (kSplit > 1) Parts{nullptr, &work.shared.landed, work.rank}.init();
+  if constexpr (kInParts) Parts{nullptr, &work.shared.landed, work.rank}.init();
   fence_barrier_init();
 }
 
@@ -388,7 +526,8 @@ __device__ __forceinline__ Work begin(const LowbitWideParams& p, char* memory) {
   const int rank = kSplit > 1 ? static_cast<int>(cluster_rank()) : 0;
   constexpr int kAfter =
       kPartBytes > kConsumers * kBufferBytes ? kPartBytes : kConsumers * kBufferBytes;
-  const int steps = (p.weight.blocks + kDepth - 1) / kDepth;
+  constexpr int kStep = kAlongK * kDepth;
+  const int steps = (p.weight.blocks + kStep - 1) / kStep;
   const auto part = [&](int i) {
     return static_cast<int>(static_cast<long long>(steps) * i / kSplit);
   };
@@ -401,8 +540,8 @@ __device__ __forceinline__ Work begin(const LowbitWideParams& p, char* memory) {
           p,
           rank,
           static_cast<int>(blockIdx.x) / kSplit,
-          part(rank),
-          part(rank + 1)};
+          kSplit > 1 ? part(rank) : 0,
+          kSplit > 1 ? part(rank + 1) : steps};
 }
 
 }  // namespace gemwright_device
@@ -415,11 +554,16 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
   extern __shared__ __align__(1024) char memory[];
   const Work work = begin(p, memory);
   const int warp = uniform(threadIdx.x / 32);
-  if (warp == 0 && elect_one()) {
-    prefetch_map(&activations);
-    init_barriers(work);
+  // The warp that copies codes waits for nobody: its first copies are what all the others wait for.
+  constexpr int kReady = 14;
+  if (warp == 1) {
+    if (elect_one()) init_barriers(work);
+    __syncwarp();
+    named_barrier_arrive(kReady, kThreads);
+  } else {
+    if (warp == 0 && elect_one()) prefetch_map(&activations);
+    named_barrier(kReady, kThreads);
   }
-  __syncthreads();
   if constexpr (kSplit > 1) cluster_arrive_relaxed();
   // Without `early` the weight may be what the kernel before has written.
   if (!p.early) wait_for_previous_kernel();

@@ -14,8 +14,10 @@ struct LowbitWideWork {
   int cols = 128;
   int consumers = 2;
   int split = 1;
+  bool across = false;  // the consumers share K: a tile is 64 weight rows
   bool stream_k = false;
-  bool scales_sums = false;     // of groups, in fp32
+  double sums_scaled = 0;       // times that a block's sums are scaled, in fp32
+  int parts = 1;                // of the columns, whose sums are scaled by turns
   bool scales_weights = false;  // before they are multiplied
   bool arithmetic = false;      // codes become numbers without a table
   bool overlaps = true;         // a consumer decodes while it multiplies

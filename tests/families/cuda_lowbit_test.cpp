@@ -2,6 +2,7 @@
 #include "device/profile.hpp"
 #include "families/cuda_family.hpp"
 #include "families/cuda_lowbit/setting.hpp"
+#include "families/cuda_lowbit/wide_setting.hpp"
 
 #include <set>
 #include <string>
@@ -67,6 +68,25 @@ TEST(CudaLowbit, EveryNumberOfRowsHasTiles) {
   for (const std::string_view format : {"nf4", "int4z", "mxfp4", "fp8", "rowlut4:g64:bf16"}) {
     for (std::int64_t m = 1; m <= 600; ++m) {
       EXPECT_FALSE(wide.configurations(layer(m, format), h200()).empty()) << format << " " << m;
+    }
+  }
+}
+
+TEST(CudaLowbit, WideSettingsAreUniqueAndFit) {
+  const Family& wide = *families::find("cuda_lowbit_wide");
+  for (const std::string_view format : {"nf4", "int4", "int4z:g16:f32", "mxfp4", "int8:row:f16"}) {
+    for (const std::int64_t m : {1, 16, 48, 64, 128, 4096}) {
+      const Problem problem = layer(m, format);
+      std::set<std::string> names;
+      for (const Configuration& configuration : wide.configurations(problem, h200())) {
+        const auto setting = cuda_lowbit::wide_setting_of(configuration);
+        EXPECT_TRUE(names.insert(wide.configuration_name(configuration)).second);
+        EXPECT_EQ(cuda_lowbit::configuration_of(setting), configuration);
+        EXPECT_LE(cuda_lowbit::shared_bytes(setting, problem), 227 << 10);
+        EXPECT_TRUE(setting.part == 0 || setting.cols % setting.part == 0);
+        // Of consumers that share K each has some.
+        EXPECT_LE(setting.stage_columns() * setting.split, problem.k);
+      }
     }
   }
 }

@@ -21,17 +21,18 @@ namespace {
 using namespace cuda_lowbit;
 using cuda_layout::tiles_of;
 
-constexpr std::array kCols = {8, 16, 32, 48, 64, 96, 128, 160, 192, 256};
+constexpr std::array kCols = {8, 16, 32, 48, 64, 96, 128, 160, 192, 224, 256};
 constexpr int kMostStages = 12;
 constexpr std::int64_t kMostSplitRows = 256;
 constexpr int kMostSplit = 8;
 constexpr int kMostLookedUpCols = 32;
+constexpr int kMostAcrossCols = 32;
 
 // One column of tiles where a width holds all rows: each decodes the weight anew. Else little
 // padding.
 bool worth_columns(int cols, int most, const Problem& p) {
   if (cols > most) return false;
-  if (p.m <= most) {
+  if (p.m <= std::min(most, 64)) {
     return cols ==
            *std::find_if(kCols.begin(), kCols.end(), [&](int width) { return width >= p.m; });
   }
@@ -46,7 +47,8 @@ bool worth_columns(int cols, int most, const Problem& p) {
 
 // K is split while that fills SMs that would be idle, and leaves every part some K.
 bool worth_splitting(const WideSetting& s, const Problem& p, int multiprocessors) {
-  return p.m <= kMostSplitRows && p.k >= std::int64_t{2} * kStageColumns * s.split &&
+  return p.m <= kMostSplitRows &&
+         p.k >= std::int64_t{s.across ? 1 : 2} * s.stage_columns() * s.split &&
          tiles_of(p.n, s.rows()) * tiles_of(p.m, s.cols) <=
              model::clusters_at_a_time(s.split, multiprocessors);
 }
@@ -55,10 +57,17 @@ bool worth_splitting(const WideSetting& s, const Problem& p, int multiprocessors
 // parts takes longer than that wave (docs/performance/lowbit.md).
 bool worth_streaming(const WideSetting& s, const Problem& p, int multiprocessors) {
   constexpr int kLeastCols = 96;
-  if (s.cols < kLeastCols) return false;
+  constexpr int kMostSums = 128;  // of wider ones registers run short
+  if (s.cols < kLeastCols || (scaling_of(p) == Scaling::sums && s.cols > kMostSums)) return false;
   const double waves =
       static_cast<double>(tiles_of(p.n, s.rows()) * tiles_of(p.m, s.cols)) / multiprocessors;
   return waves > 0.25 && waves < 8 && waves / std::ceil(waves) < 0.95 && p.k >= 512;
+}
+
+// Times that a block of 64 columns has its sums scaled.
+double sums_scaled(const WideSetting& s, const WeightFormat& format) {
+  const double groups = 64.0 / format.group;
+  return s.part > 0 ? std::max(1.0, groups) : groups;
 }
 
 model::LowbitWideWork work_of(const WideSetting& s, const Problem& p) {
@@ -69,10 +78,12 @@ model::LowbitWideWork work_of(const WideSetting& s, const Problem& p) {
   work.consumers = s.consumers;
   work.split = s.split;
   work.stream_k = s.stream_k;
-  work.scales_sums = scaling_of(p) == Scaling::sums;
+  work.across = s.across;
+  if (scaling_of(p) == Scaling::sums) work.sums_scaled = sums_scaled(s, *p.weight);
+  work.parts = s.part > 0 ? s.cols / s.part : 1;
   work.scales_weights = scaling_of(p) == Scaling::weights;
   work.arithmetic = p.weight->codes == Codes::integer && s.lookup == 0;
-  work.overlaps = s.cols <= most_overlapped_columns(p, s.consumers);
+  work.overlaps = s.part > 0 || s.cols <= most_overlapped_columns(p, s.consumers);
   work.rows_read = static_cast<double>(std::min<std::int64_t>(p.m, s.cols));
   work.row_bytes = 8 * p.weight->bits + scale_bytes(p);
   work.weight_bytes = static_cast<double>(formats::packed_layout(*p.weight, p.n, p.k).bytes);
@@ -83,7 +94,7 @@ model::LowbitWideWork work_of(const WideSetting& s, const Problem& p) {
 class CudaLowbitWide final : public CudaFamily {
  public:
   std::string_view name() const override { return "cuda_lowbit_wide"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
 
   std::optional<std::string> refuse(const Problem& p, const Device& device) const override {
     if (auto reason = refuse_weight(p)) return reason;
@@ -110,12 +121,16 @@ class CudaLowbitWide final : public CudaFamily {
       for (const int cols : kCols) {
         if (!worth_columns(cols, most_columns(p, consumers), p)) continue;
         WideSetting s{.cols = cols, .consumers = consumers};
+        s.part = part_columns(p, cols, consumers);
         s.along_n = p.m < p.n;
         s.group = std::max(1, 2048 / (s.along_n ? s.cols : s.rows()));
         for (const int lookup : {0, 1, 2}) {
           if (lookup > 0 && (!may_look_up(p) || cols > kMostLookedUpCols)) continue;
           s.lookup = lookup;
+          s.across = false;
           add_splits(found, s, p, gpu);
+          s.across = true;
+          if (cols <= kMostAcrossCols) add_splits(found, s, p, gpu);
         }
       }
     }
@@ -126,15 +141,16 @@ class CudaLowbitWide final : public CudaFamily {
                          const CudaProfile& gpu) {
     for (int split = 1; split <= kMostSplit; ++split) {
       s.split = split;
-      if (split > 1 && !worth_splitting(s, p, gpu.multiprocessors)) continue;
+      if ((split > 1 || s.across) && !worth_splitting(s, p, gpu.multiprocessors)) continue;
       s.stages = kMostStages;
       const auto fits = [&] {
         return static_cast<std::size_t>(shared_bytes(s, p)) <= gpu.shared_per_block;
       };
-      while (s.stages > 2 && !fits()) --s.stages;
+      const int least = s.across ? 3 : 2;  // with two, one consumer waits for the slowest other
+      while (s.stages > least && !fits()) --s.stages;
       if (!fits()) continue;
       found.push_back(configuration_of(s));
-      if (split > 1 || !worth_streaming(s, p, gpu.multiprocessors)) continue;
+      if (split > 1 || s.across || !worth_streaming(s, p, gpu.multiprocessors)) continue;
       WideSetting streamed = s;
       streamed.stream_k = true;
       found.push_back(configuration_of(streamed));
@@ -170,11 +186,11 @@ class CudaLowbitWide final : public CudaFamily {
         static_cast<int>(view.bias));
     preamble += fmt::format(
         "constexpr int kTypeBias = {}, kTileN = {}, kStages = {}, kConsumers = {};\n"
-        "constexpr int kBuffers = {}, kSplit = {}, kScaling = {};\n"
-        "constexpr bool kStreamK = {}, kHasC = {}, kOverlap = {};\n",
+        "constexpr int kBuffers = {}, kSplit = {}, kScaling = {}, kPart = {}, kDepth = {};\n"
+        "constexpr bool kStreamK = {}, kHasC = {}, kAcross = {}, kOverlap = {};\n",
         static_cast<int>(p.bias_type), s.cols, s.stages, s.consumers, buffers(s), s.split,
-        static_cast<int>(scaling_of(p)), s.stream_k, p.c.has_value(),
-        s.cols <= most_overlapped_columns(p, s.consumers));
+        static_cast<int>(scaling_of(p)), s.part, s.depth(), s.stream_k, p.c.has_value(), s.across,
+        s.part > 0 || s.cols <= most_overlapped_columns(p, s.consumers));
     preamble += weight_preamble(p, s.lookup) + "}\n";
     return {.file = "gemm_lowbit_wide.cu",
             .preamble = std::move(preamble),

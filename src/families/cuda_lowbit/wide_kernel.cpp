@@ -47,7 +47,7 @@ class WideKernel final : public CompiledKernel {
     LowbitWideParams params = parameters(problem, operands, workspace);
     cuda::LaunchShape shape = shape_;
     shape.dependent = operands.early != Early::none;
-    set_grid(params.hopper, shape, clusters_, setting_.split > 1);
+    set_grid(params.hopper, shape, clusters_, setting_.split > 1 || setting_.across);
     // Without K nothing is loaded, and there may be nothing to point to.
     static const cuda::TensorMap nothing{};
     const void* a = problem.k > 0 ? operands.a : &nothing;
@@ -95,7 +95,7 @@ class WideKernel final : public CompiledKernel {
   Streamed stream(const Problem& p) const {
     if (!setting_.stream_k) return {};
     return stream_tiles(tiles_of(p.n, setting_.rows()) * tiles_of(p.m, setting_.cols),
-                        tiles_of(p.k, kStageColumns), clusters_, setting_.consumers);
+                        tiles_of(p.k, setting_.stage_columns()), clusters_, setting_.consumers);
   }
 
   WideSetting setting_;

@@ -17,20 +17,24 @@ WideSetting wide_setting_of(const Configuration& configuration) {
           .stream_k = v[4] != 0,
           .group = v[5],
           .along_n = v[6] != 0,
-          .lookup = v[7]};
+          .lookup = v[7],
+          .part = v[8],
+          .across = v[9] != 0};
 }
 
 Configuration configuration_of(const WideSetting& s) {
   Configuration configuration;
   configuration.values = {s.cols,  s.stages,          s.consumers, s.split, s.stream_k ? 1 : 0,
-                          s.group, s.along_n ? 1 : 0, s.lookup};
+                          s.group, s.along_n ? 1 : 0, s.lookup,    s.part,  s.across ? 1 : 0};
   return configuration;
 }
 
 std::string name_of(const WideSetting& s) {
   std::string name = fmt::format("lowbit_wide_{}x{}_s{}_g{}{}", s.rows(), s.cols, s.stages, s.group,
                                  s.along_n ? "n" : "m");
+  if (s.across) name += fmt::format("_a{}", s.consumers);
   if (s.lookup > 0) name += s.lookup == 1 ? "_t" : "_h";
+  if (s.part > 0) name += fmt::format("_p{}", s.part);
   if (s.stream_k) name += "_sk";
   if (s.split > 1) name += fmt::format("_k{}", s.split);
   return name;
@@ -57,7 +61,7 @@ int most_columns(const Problem& p, int consumers) {
   if (p.weight->codes == Codes::learned_per_row && consumers > 2) return 0;
   if (consumers == 4) return !sums ? 96 : p.weight->zero == Zero::symmetric ? 64 : 32;
   if (consumers == 3) return sums ? 96 : 128;
-  return sums ? 160 : 256;
+  return 256;
 }
 
 int most_overlapped_columns(const Problem& p, int consumers) {
@@ -67,9 +71,30 @@ int most_overlapped_columns(const Problem& p, int consumers) {
   return most_columns(p, consumers);
 }
 
+int part_columns(const Problem& p, int cols, int consumers) {
+  if (scaling_of(p) != Scaling::sums) return 0;
+  if (consumers == 4) {
+    const bool few = p.weight->bits <= 4 && p.weight->group == 64;
+    return cols == 64 && few && p.weight->zero == Zero::symmetric ? 32 : 0;
+  }
+  switch (cols) {
+    case 160:
+      return 80;
+    case 192:
+      return 64;
+    case 224:
+      return 56;
+    case 256:
+      return 32;
+    default:
+      return 0;
+  }
+}
+
 bool stores_by_copies(const WideSetting& s, const Problem& p) {
   const int size = size_bytes(p.d.type);
-  return s.split == 1 && s.cols % 16 == 0 && p.d.col_stride == 1 && p.d.alignment % 16 == 0 &&
+  return s.split == 1 && !s.across && s.cols % 16 == 0 && p.d.col_stride == 1 &&
+         p.d.alignment % 16 == 0 &&
          (p.m <= 1 || (p.d.row_stride > 0 && p.d.row_stride * size % 16 == 0));
 }
 
@@ -80,15 +105,17 @@ int chunk_columns(const WideSetting& s, const Problem& p) {
 }
 
 int shared_bytes(const WideSetting& s, const Problem& p) {
-  constexpr int kDepth = kStageColumns / 64;
   const WeightFormat& format = *p.weight;
   const bool whole = format.grouping == Grouping::row || format.grouping == Grouping::tensor;
-  const int sets = whole || format.group > 64 ? 1 : kDepth;
-  const int weights = s.consumers * 64 * (kDepth * 8 * format.bits + sets * scale_bytes(p));
-  const int ring = s.stages * (s.cols * 128 * kDepth + weights);
+  const int depth = s.depth();
+  const int sets = whole || format.group > 64 ? 1 : depth;
+  const int weights = s.consumers * 64 * (depth * 8 * format.bits + sets * scale_bytes(p));
+  const int ring = s.stages * (s.cols * 2 * s.stage_columns() + weights);
   const int chunk = stores_by_copies(s, p) ? 64 * size_bytes(p.d.type) * chunk_columns(s, p) : 0;
-  const int units = s.consumers * s.cols / 8;  // parts of a split K
-  const int parts = (units + s.split - 1) / s.split * (s.split - 1) * 2048;
+  // Parts of a split K.
+  const int units = s.rows() / 64 * s.cols / 8;
+  const int others = s.split * (s.across ? s.consumers : 1) - 1;
+  const int parts = (units + s.split - 1) / s.split * others * 2048;
   const int barriers = (2 * s.stages + 1) * 8 + s.consumers * 4;
   constexpr int kTable = 64 << 10;  // of 4-bit codes
   return (ring + 1023) / 1024 * 1024 + (s.lookup > 0 ? kTable : table_bytes(format)) +

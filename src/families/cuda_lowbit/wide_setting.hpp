@@ -9,11 +9,9 @@
 
 namespace gemwright::cuda_lowbit {
 
-inline constexpr std::array<std::string_view, 8> kWideParameters = {
-    "cols", "stages", "consumers", "split", "stream_k", "group", "along_n", "lookup"};
-
-/// Columns of a stage: the kernel's kDepth blocks of 64.
-inline constexpr int kStageColumns = 128;
+inline constexpr std::array<std::string_view, 10> kWideParameters = {
+    "cols",  "stages",  "consumers", "split", "stream_k",
+    "group", "along_n", "lookup",    "part",  "across"};
 
 /// One setting of kernels/cuda/gemm_lowbit_wide.cu. The kernel sees D^T: its rows are those of the
 /// weight.
@@ -25,10 +23,15 @@ struct WideSetting {
   bool stream_k = false;  // blocks of tiles that do not fill all SMs are dealt out evenly
   int group = 8;          // rows (or columns) of tiles that are walked together, for L2
   bool along_n = false;
-  int lookup = 0;  // integers come by table: 1 all, 2 every other step; else by arithmetic
+  int lookup = 0;       // integers come by table: 1 all, 2 every other step; else by arithmetic
+  int part = 0;         // columns whose sums are scaled while the next are multiplied; 0: no parts
+  bool across = false;  // consumers share K, else each has rows of its own
 
   int threads() const { return 128 * (1 + consumers); }
-  int rows() const { return 64 * consumers; }
+  int rows() const { return 64 * (across ? 1 : consumers); }
+  /// Blocks of 64 columns in a stage: of wide tiles one, or few stages would fit.
+  int depth() const { return cols > 128 ? 1 : 2; }
+  int stage_columns() const { return 64 * depth() * (across ? consumers : 1); }
 };
 
 WideSetting wide_setting_of(const Configuration& configuration);
@@ -48,6 +51,9 @@ Scaling scaling_of(const Problem& problem);
 /// Columns that a consumer's registers have room for, and with it decoding while it multiplies.
 int most_columns(const Problem& problem, int consumers);
 int most_overlapped_columns(const Problem& problem, int consumers);
+/// WideSetting::part where sums of groups are scaled: of tiles so wide that registers do not hold
+/// two sets of accumulators, and where a consumer has few.
+int part_columns(const Problem& problem, int cols, int consumers);
 
 /// Chunks of D that a consumer keeps in shared memory: one fills while the other is copied out. Of
 /// many consumers one each, since the ring needs the room more.
