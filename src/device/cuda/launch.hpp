@@ -80,7 +80,7 @@ struct TensorMapShape {
   std::array<std::uint64_t, 5> size{};
   std::array<std::uint64_t, 5> stride_bytes{};  // of dimensions 1 and up; [0] is unused
   std::array<std::uint32_t, 5> box{};
-  int swizzle_bytes = 128;       // 0, 32, 64 or 128
+  int swizzle_bytes = 128;  // 0, 32, 64 or 128
   // 0, 64, 128 or 256. At 256, memory is read more slowly in boxes of 128 bytes a row (by up to
   // 8 %: docs/performance/hopper.md).
   int l2_promotion_bytes = 128;
