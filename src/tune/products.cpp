@@ -179,7 +179,8 @@ std::vector<Product> products(const Lines& few_lines, std::span<const std::int64
   if (!whole && k > kRandomPeriod) {
     // Along K both sides repeat, whatever their strides.
     sums.add(kRandomPeriod, kDepthHeld);
-    sums.multiply(static_cast<double>(k / kRandomPeriod));
+    const std::int64_t repeats = k / kRandomPeriod;
+    sums.multiply(static_cast<double>(repeats));
     sums.add(k % kRandomPeriod, kDepthHeld);
   } else {
     sums.add(k, whole ? k : kDepthHeld);
