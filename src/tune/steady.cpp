@@ -21,7 +21,7 @@ struct Sample {
   double shared = 0;  // the clock's part
 };
 
-double median_of(std::vector<double>& values) {
+double middle_of(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
@@ -50,7 +50,7 @@ std::vector<double> typical(std::span<const Sample> samples, std::size_t contend
     own[sample.contender].push_back(sample.value - sample.shared);
   std::vector<double> medians(contenders);
   for (std::size_t c = 0; c < contenders; ++c) {
-    if (!own[c].empty()) medians[c] = median_of(own[c]);
+    if (!own[c].empty()) medians[c] = middle_of(own[c]);
   }
   return medians;
 }
@@ -64,7 +64,7 @@ void share(std::span<Sample> samples, std::span<const double> own) {
     for (std::size_t j = i - std::min(i, kNeighbours); j < end; ++j) {
       if (j != i) near.push_back(samples[j].value - own[samples[j].contender]);
     }
-    samples[i].shared = near.size() < kNeighbours ? 0 : median_of(near);
+    samples[i].shared = near.size() < kNeighbours ? 0 : middle_of(near);
   }
 }
 
