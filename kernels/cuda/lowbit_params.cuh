@@ -42,4 +42,16 @@ struct LowbitWideParams {
   int early;       // as above
 };
 
+/// Of quantise_rows: A[m, k] to codes, rows `pitch` bytes apart, and scales.
+struct QuantiseParams {
+  const void* a;
+  const int* order;  // as above
+  void* codes;
+  float* scales;
+  long long a_row, a_col;
+  int m, k;
+  int pitch;  // a multiple of 16, at least K
+  int padding;
+};
+
 }  // namespace gemwright_device

@@ -52,6 +52,18 @@ __device__ __forceinline__ void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/// Whether `x` is true in any of the 128 threads that meet at barrier `id`.
+__device__ __forceinline__ bool any_in_warpgroup(int id, bool x) {
+  unsigned any;
+  asm volatile(
+      "{\n.reg .pred p, q;\nsetp.ne.u32 p, %2, 0;\nbar.red.or.pred q, %1, 128, p;\n"
+      "selp.u32 %0, 1, 0, q;\n}"
+      : "=r"(any)
+      : "r"(id), "r"(static_cast<unsigned>(x))
+      : "memory");
+  return any != 0;
+}
+
 // ---- Barriers in shared memory ------------------------------------------------------------------
 
 using Barrier = unsigned long long;

@@ -30,6 +30,7 @@ double accumulation_error(const Problem& problem, double sum, double norm) {
   const auto k = static_cast<double>(problem.k);
   double error = u * (8 * std::sqrt(k) + k / 2) * (norm + std::fabs(sum));
   if (problem.allow_tf32) error += 0x1p-10 * (8 * norm + 2 * std::fabs(sum));
+  if (problem.activations == Activations::e4m3) error += 0x1p-8 * (norm + 2 * std::fabs(sum));
   return error;
 }
 

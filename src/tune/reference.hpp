@@ -58,12 +58,14 @@ class Reference {
 ///
 ///   accumulation  e = u (8 sqrt(K) + K/2) (norm + |sum|)
 ///   tf32 inputs   e += 2^-10 (8 norm + 2 |sum|)
+///   fp8 sums      e += 2^-8 (norm + 2 |sum|)       activations in e4m3
 ///   epilogue      t = |alpha| e + 4 u (|alpha sum| + rest)
 ///   output        tolerance = t + v (|value| + t) + least denormal
 ///
 /// v is the unit roundoff of D's type. 8 sqrt(K) covers rounding to nearest in any order with
 /// certainty for all practical purposes (Higham and Mary 2019, lambda = 8); K/2 covers tensor
-/// cores, which truncate once in each step of 8 or 16 products. Dropping one product of K = 4096,
+/// cores, which truncate once in each step of 8 or 16 products. Those of fp8 keep 14 bits of a sum
+/// of at most 128 products (docs/numerics.md). Dropping one product of K = 4096,
 /// of size norm / 64, is far outside.
 double tolerance(const Problem& problem, double sum, double norm, double rest, double value);
 

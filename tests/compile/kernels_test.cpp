@@ -29,13 +29,16 @@ void add_low_bit(std::vector<Problem>& list) {
   for (const std::string_view format : kManyFormats) {
     for (const DataType type : {DataType::f32, DataType::f16, DataType::bf16}) {
       for (const std::int64_t m : kRows) {
-        Problem p = Problem::linear(m, 4096, 4096, type, parse_weight_format(format));
-        list.push_back(p);
-        p.c = p.d;
-        p.beta = 0.5F;
-        p.bias = Bias::per_column;
-        p.bias_type = type;
-        list.push_back(p);
+        for (const Activations activations : {Activations::as_given, Activations::e4m3}) {
+          Problem p = Problem::linear(m, 4096, 4096, type, parse_weight_format(format));
+          p.activations = activations;
+          list.push_back(p);
+          p.c = p.d;
+          p.beta = 0.5F;
+          p.bias = Bias::per_column;
+          p.bias_type = type;
+          list.push_back(p);
+        }
       }
     }
   }

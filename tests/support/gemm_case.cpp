@@ -157,7 +157,7 @@ Fixture::Fixture(const Case& description, Memory& memory, std::uint32_t seed)
 
 void Fixture::make_low_bit_b() {
   const Problem& p = case_.problem;
-  const CodedWeight weight = tune::test_weight(p);
+  const CodedWeight weight = case_.weight ? *case_.weight : tune::test_weight(p);
   weight_.resize(static_cast<std::size_t>(p.n * p.k));
   const formats::RowDecoder decoder(weight, p.b.type);
   for (std::int64_t row = 0; row < p.n; ++row) decoder.decode(row, weight_.data() + row * p.k);
@@ -225,13 +225,18 @@ void Fixture::plan_output() {
       for (std::int64_t col = 0; col < p.n; ++col) {
         double sum = 0;
         double magnitude = 0;
+        double squares = 0;
         for (std::int64_t k = 0; k < p.k; ++k) {
           const double term = a_value(e, row, k) * b_value(e, k, col);
           sum += term;
           magnitude += std::fabs(term);
+          squares += term * term;
         }
+        const double alpha = std::fabs(static_cast<double>(p.alpha));
         double result = static_cast<double>(p.alpha) * sum;
-        magnitude *= std::fabs(static_cast<double>(p.alpha));
+        magnitude *= alpha;
+        const double fp8_error =
+            case_.fp8_sums ? 0x1p-8 * alpha * (std::sqrt(squares) + 2 * std::fabs(sum)) : 0.0;
         const auto add = [&](double term) {
           result += term;
           magnitude += std::fabs(term);
@@ -247,7 +252,8 @@ void Fixture::plan_output() {
         const double sums = (static_cast<double>(p.k) + 4) * 0x1p-24 + input_error;
         const double rounding = std::ldexp(std::fabs(result), -precision(p.d.type));
         // Twice: the expected value is rounded too, perhaps the other way.
-        tolerance_.push_back(exact() ? 0 : sums * magnitude + 2.02 * rounding + 0x1p-24);
+        tolerance_.push_back(exact() ? 0
+                                     : sums * magnitude + fp8_error + 2.02 * rounding + 0x1p-24);
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ struct Case {
   bool c_is_d = false;
   /// Instead of `fill`; results are then compared within fp32's bound.
   Values values = {};
+  /// Products are added up as tensor cores do in fp8, 128 of K at a time (docs/numerics.md).
+  bool fp8_sums = false;
+  /// Instead of tune::test_weight, of a problem with a weight format.
+  std::optional<CodedWeight> weight = {};
 };
 
 /// Where a device keeps its bytes.

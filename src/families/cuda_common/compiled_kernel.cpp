@@ -26,4 +26,9 @@ int CompiledKernel::load_clusters(cuda::LaunchShape shape) {
   return loaded_->max_active_clusters(shape);
 }
 
+std::shared_ptr<const cuda::LoadedKernel> CompiledKernel::load_other(
+    const std::string& kernel_name) const {
+  return cuda::LoadedKernel::load(device_, compiled_, kernel_name, 0);
+}
+
 }  // namespace gemwright

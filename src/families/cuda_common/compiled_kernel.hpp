@@ -25,6 +25,8 @@ class CompiledKernel : public Kernel {
   void load(unsigned shared_bytes);
   /// Loads it for clusters of `shape`; how many of them the device holds at a time.
   int load_clusters(cuda::LaunchShape shape);
+  /// Another kernel of the same source, with static shared memory only.
+  std::shared_ptr<const cuda::LoadedKernel> load_other(const std::string& kernel_name) const;
   /// Where launches take less than was loaded for.
   void report_shared(std::size_t bytes) { compiled_.report.dynamic_shared_bytes = bytes; }
 
