@@ -46,7 +46,10 @@ __device__ __forceinline__ unsigned swizzled(unsigned offset) {
 template <int kStore, int kBuffers, int kTypeD, bool kHasC, int kTypeC, int kBias, int kTypeBias,
           bool kScales = true>
 struct WarpgroupEpilogue {
-  using Direct = Epilogue<kTypeD, 1, kHasC, kTypeC, kBias, kTypeBias>;
+  /// A copy of the code for each block of rows and each chunk would then be most of the kernel.
+  /// With one, which C and direct stores have for chunks and all of these for blocks, accumulators
+  /// move instead, which is nothing beside the loads of C and the stores.
+  static constexpr bool kLong = kStore == kStoreDirect || kHasC || kBias != kNoBias;
 
   const GemmParams& p;
   const TensorMap* d_map;
@@ -61,23 +64,30 @@ struct WarpgroupEpilogue {
     const int thread = threadIdx.x % 128;
     const int lane = thread % 32;
     const int first = row + thread / 32 * 16 + lane / 4;
-    if constexpr (kStore == kStoreDirect) {
+    // C may be D: what is stored twice would be read back the second time.
+    constexpr bool kExact = kHasC || kStore == kStoreDirect;
+    using C = Chunk<kStore, kTypeD, kWidth, kExact>;
+    // Two of 256 columns: with one ptxas spills in wide low-bit kernels.
+    constexpr int kCopies = !kExact ? C::kCount : kWidth == 256 ? 2 : 1;
+    float rest[kWidth / 2];
 #pragma unroll
-      for (int j = 0; j < kWidth / 8; ++j) {
-        const int at = column + 8 * j + lane % 4 * 2;
-        Direct::template store<2>(p, batch, first, at, {acc[4 * j], acc[4 * j + 1]});
-        Direct::template store<2>(p, batch, first + 8, at, {acc[4 * j + 2], acc[4 * j + 3]});
+    for (int i = 0; i < kWidth / 2; ++i) rest[i] = acc[i];
+#pragma unroll kCopies
+    for (int chunk = 0; chunk < C::kCount; ++chunk) {
+      float x[C::kColumns / 2];
+#pragma unroll
+      for (int i = 0; i < C::kColumns / 2; ++i) x[i] = rest[i];
+      const int taken = kExact ? C::kColumns : C::start(chunk + 1) - C::start(chunk);
+#pragma unroll
+      for (int i = 0; i < kWidth / 2; ++i) {
+        if (i + taken / 2 < kWidth / 2) rest[i] = rest[i + taken / 2];
       }
-    } else {
-      // C may be D: what is stored twice would be read back the second time.
-      using C = Chunk<kStore, kTypeD, kWidth, kHasC>;
-#pragma unroll
-      for (int chunk = 0; chunk < C::kCount; ++chunk) {
-        float x[C::kColumns / 2];
-#pragma unroll
-        for (int i = 0; i < C::kColumns / 2; ++i) x[i] = acc[C::start(chunk) / 2 + i];
-        const int at = column + C::start(chunk);
-        finish<C::kColumns>(x, first, at + lane % 4 * 2, batch);
+      const int at = column + C::start(chunk);
+      finish<C::kColumns>(x, first, at + lane % 4 * 2, batch);
+      if constexpr (kStore == kStoreDirect) {
+        put<C::kColumns>(x, first, at + lane % 4 * 2, batch, 0);
+        put<C::kColumns>(x, first + 8, at + lane % 4 * 2, batch, 2);
+      } else {
         char* buffer = buffers + next * C::kBufferBytes;
         next = next + 1 == kBuffers ? 0 : next + 1;
         if (thread == 0) copy_out_wait_read<kBuffers - 1>();
@@ -96,28 +106,93 @@ struct WarpgroupEpilogue {
   }
 
  private:
-  /// alpha * x + beta * C + bias, where this thread's first element is (row, column).
+  /// alpha * x + beta * C + bias, where this thread's first element is (row, column): of each 8
+  /// columns it has two neighbours, in rows `row` and `row` + 8. Loads are predicated, not branched
+  /// around, which takes a third of the code.
   template <int kColumns>
   __device__ __forceinline__ void finish(float (&x)[kColumns / 2], int row, int column,
                                          int batch) const {
+    // Accumulators that are stored one by one as they are make ptxas serialise wgmma (C7514).
+    constexpr bool kMultiplies = kScales || kStore == kStoreDirect;
 #pragma unroll
-    for (int i = 0; i < kColumns / 2; ++i) {
-      const int m = row + i % 4 / 2 * 8;
-      const int n = column + i / 4 * 8 + i % 2;
-      float y = kScales ? p.alpha * x[i] : x[i];
-      if constexpr (kHasC || kBias != kNoBias) {
-        if (m < p.m && n < p.n) {
-          if constexpr (kHasC) {
-            const auto* c = static_cast<const Element<kTypeC>*>(p.c);
-            y = fmaf(p.beta, to_float<kTypeC>(c[batch * p.c_batch + m * p.c_row + n * p.c_col]), y);
-          }
-          if constexpr (kBias != kNoBias) {
-            const auto* bias = static_cast<const Element<kTypeBias>*>(p.bias);
-            y += to_float<kTypeBias>(bias[kBias == kBiasPerRow ? m : n]);
-          }
-        }
+    for (int i = 0; i < kColumns / 2; ++i) x[i] = kMultiplies ? p.alpha * x[i] : x[i];
+    if constexpr (kHasC) {
+      add_c<kColumns>(x, row, column, batch, 0);
+      add_c<kColumns>(x, row + 8, column, batch, 2);
+    }
+    if constexpr (kBias != kNoBias) add_bias<kColumns>(x, row, column);
+  }
+
+  /// To the elements of one row, from `first` on.
+  template <int kColumns>
+  __device__ __forceinline__ void add_c(float (&x)[kColumns / 2], int row, int column, int batch,
+                                        int first) const {
+    const auto* c = static_cast<const Element<kTypeC>*>(p.c) + batch * p.c_batch + row * p.c_row +
+                    column * p.c_col;
+    const int columns = row < p.m ? p.n - column : 0;  // that there are, from ours on
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j) {
+      float* at = x + 4 * j + first;
+      at[0] = fmaf(p.beta, load_float_if<kTypeC>(c, 8 * j < columns), at[0]);
+      at[1] = fmaf(p.beta, load_float_if<kTypeC>(c + p.c_col, 8 * j + 1 < columns), at[1]);
+      c += 8 * p.c_col;
+    }
+  }
+
+  /// Stores the elements of one row, from `first` on.
+  template <int kColumns>
+  __device__ __forceinline__ void put(const float (&x)[kColumns / 2], int row, int column,
+                                      int batch, int first) const {
+    auto* d =
+        static_cast<Element<kTypeD>*>(p.d) + batch * p.d_batch + row * p.d_row + column * p.d_col;
+    const int columns = row < p.m ? p.n - column : 0;
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j) {
+      const float* at = x + 4 * j + first;
+      store_element_if<sizeof(*d)>(d, bits_of<kTypeD>(at[0]), 8 * j < columns);
+      store_element_if<sizeof(*d)>(d + p.d_col, bits_of<kTypeD>(at[1]), 8 * j + 1 < columns);
+      d += 8 * p.d_col;
+    }
+  }
+
+  template <int kColumns>
+  __device__ __forceinline__ void add_bias(float (&x)[kColumns / 2], int row, int column) const {
+    const auto entry = [&](int at, int end) {
+      return load_float_if<kTypeBias>(static_cast<const Element<kTypeBias>*>(p.bias) + at,
+                                      at < end);
+    };
+    float of[2];
+    if constexpr (kBias == kBiasPerRow) {
+      of[0] = entry(row, p.m);
+      of[1] = entry(row + 8, p.m);
+    }
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j) {
+      if constexpr (kBias == kBiasPerColumn) {
+        of[0] = entry(column + 8 * j, p.n);
+        of[1] = entry(column + 8 * j + 1, p.n);
       }
-      x[i] = y;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) x[4 * j + i] += of[kBias == kBiasPerRow ? i / 2 : i % 2];
+    }
+  }
+
+  template <int kType>
+  static __device__ __forceinline__ float load_float_if(const Element<kType>* from, bool wanted) {
+    const unsigned bits = load_element_if<sizeof(*from)>(from, wanted);
+    if constexpr (kType == kF32) {
+      return __uint_as_float(bits);
+    } else {
+      return to_float<kType>(static_cast<unsigned short>(bits));
+    }
+  }
+
+  template <int kType>
+  static __device__ __forceinline__ unsigned bits_of(float x) {
+    if constexpr (kType == kF32) {
+      return __float_as_uint(x);
+    } else {
+      return from_float<kType>(x);
     }
   }
 

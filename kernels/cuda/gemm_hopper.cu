@@ -158,6 +158,23 @@ __device__ __forceinline__ void consume_tile(const Work& work, RingPosition<kSta
   }
 }
 
+/// A consumer's part of D, 64 rows at a time: from one copy of the code where that is long.
+template <int kWidth>
+__device__ __forceinline__ void store_blocks(GemmEpilogue& epilogue,
+                                             float (&acc)[kBlocks][kWidth / 2], int row, int column,
+                                             int batch) {
+  constexpr int kCopies = GemmEpilogue::kLong ? 1 : kBlocks;
+#pragma unroll kCopies
+  for (int i = 0; i < kBlocks; ++i) {
+    epilogue.template store<kWidth>(acc[0], row + 64 * i, column, batch);
+#pragma unroll
+    for (int j = 1; j < kBlocks; ++j) {
+#pragma unroll
+      for (int e = 0; e < kWidth / 2; ++e) acc[j - 1][e] = acc[j][e];
+    }
+  }
+}
+
 __device__ __forceinline__ void run_consumer(const Work& work, int consumer, const TensorMap* d_map,
                                              char* buffers, char* exchanged, Shared& shared,
                                              const HopperParams& p) {
@@ -197,16 +214,10 @@ __device__ __forceinline__ void run_consumer(const Work& work, int consumer, con
       float sum[kBlocks][kColumnsStored / 2];
       const Exchange exchange{exchanged, &shared.landed};
       exchange.run(acc, consumer, work.place, sum);
-#pragma unroll
-      for (int i = 0; i < kBlocks; ++i) {
-        epilogue.template store<kColumnsStored>(sum[i], m + 64 * i,
-                                                n + work.place.split * kColumnsStored, tile.batch);
-      }
+      store_blocks<kColumnsStored>(epilogue, sum, m, n + work.place.split * kColumnsStored,
+                                   tile.batch);
     } else {
-#pragma unroll
-      for (int i = 0; i < kBlocks; ++i) {
-        epilogue.template store<kColumnsEach>(acc[i], m + 64 * i, n, tile.batch);
-      }
+      store_blocks<kColumnsEach>(epilogue, acc, m, n, tile.batch);
     }
   }
   epilogue.finish_stores();

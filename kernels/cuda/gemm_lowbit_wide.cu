@@ -473,7 +473,7 @@ struct Consumer {
 
 __device__ __forceinline__ void run_consumer(const Work& work, Consumer& consumer,
                                              const TensorMap* d_map) {
-  using Direct = GemmEpilogue::Direct;
+  using Direct = Epilogue<kTypeD, 1, kHasC, kTypeC, kBias, kTypeBias>;
   const HopperParams& p = work.p.hopper;
   char* const buffers = work.memory + kBuffersAt;
   const float unit = Decoder::Codes::kUnit * (kGlobalScale ? *work.p.weight.global_scale : 1.0F);

@@ -159,6 +159,10 @@ __device__ __forceinline__ void consume(const R& ring, RingPosition<R::kStages>&
   int previous = 0;
 #pragma unroll
   for (int i = 0; i < Blocks; ++i) wgmma_pin(acc[i]);
+  // Where its products take 384 clocks and more, one copy of a k-block does: four, with three more
+  // for what is left, take ptxas up to four times as long.
+  constexpr int kCopies = Blocks * R::kTileN >= 192 ? 1 : 4;
+#pragma unroll kCopies
   for (int block = 0; block < count; ++block) {
     barrier_wait(ring.full + at.stage, at.parity);
     const unsigned stage = base + at.stage * R::kStageBytes;

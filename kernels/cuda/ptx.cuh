@@ -77,6 +77,21 @@ __device__ __forceinline__ unsigned load_element_if(const void* p, bool wanted) 
   }
 }
 
+/// Writes one element of 2 or 4 bytes where that is wanted.
+template <int kBytes>
+__device__ __forceinline__ void store_element_if(void* p, unsigned x, bool wanted) {
+  const auto predicate = static_cast<unsigned>(wanted);
+  if constexpr (kBytes == 4) {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p st.global.b32 [%0], %1;\n}" ::"l"(p),
+                 "r"(x), "r"(predicate)
+                 : "memory");
+  } else {
+    asm volatile("{\n.reg .pred p;\nsetp.ne.u32 p, %2, 0;\n@p st.global.b16 [%0], %1;\n}" ::"l"(p),
+                 "h"(static_cast<unsigned short>(x)), "r"(predicate)
+                 : "memory");
+  }
+}
+
 /// Writes 4, 8 or a multiple of 16 bytes, aligned to that or to 16.
 template <int kBytes>
 __device__ __forceinline__ void store_global(void* p, const Words<kBytes>& x) {
