@@ -2,7 +2,8 @@
 //
 // The preamble gives: kType (of A and B; kF32 is computed as tf32), kMajorA, kMajorB, kCopyA,
 // kCopyB (see TileLoader's kBytes), kTileM, kTileN, kTileK, kWarpsM, kWarpsN, kWarpsK,
-// kStages, and of the epilogue kTypeD, kWidth, kHasC, kTypeC, kBias, kTypeBias.
+// kStages, kSplits (K may be split over CTAs), and of the epilogue kTypeD, kWidth, kHasC, kTypeC,
+// kBias, kTypeBias.
 #include "epilogue.cuh"
 #include "mma_mainloop.cuh"
 #include "scheduler.cuh"
@@ -37,7 +38,7 @@ extern "C" __global__ void __launch_bounds__(Mainloop::kThreads, 1)
   Mainloop product;
   product.run(a, b, range.end - range.begin, p.k % kTileK == 0, shared_address(stages), warp, lane);
 
-  TileOutput<Mainloop, Output, kTileM, kTileN, kWidth>::store(
+  TileOutput<Mainloop, Output, kTileM, kTileN, kWidth, kSplits>::store(
       p, tile, product, shared_address(stages), thread, &arrival);
 }
 

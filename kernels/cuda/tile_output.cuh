@@ -11,8 +11,9 @@ namespace gemwright_device {
 
 /// A tile of kTileM x kTileN by kThreads threads. Product is what holds the accumulators (see
 /// MmaMainloop), Output the epilogue that stores kWidth columns at once. kParts: warps that each
-/// have a part of every sum.
-template <typename Product, typename Output, int kTileM, int kTileN, int kWidth>
+/// have a part of every sum. Without kSplits no other CTA has a part of the tile's K, and what
+/// would sum over them, a fifth of the kernel, is left out.
+template <typename Product, typename Output, int kTileM, int kTileN, int kWidth, bool kSplits>
 class TileOutput {
   static constexpr int kThreads = Product::kThreads;
   static constexpr int kParts = Product::kPartsOfK;
@@ -30,19 +31,22 @@ class TileOutput {
  public:
   /// All threads; shared memory at `shared` is free, and `flag` is a word of it beside that.
   static __device__ __forceinline__ void store(const GemmParams& p, const Tile& tile,
-                                               const Product& product, unsigned shared, int thread,
+                                               Product& product, unsigned shared, int thread,
                                                unsigned* flag) {
-    float* partials =
-        static_cast<float*>(p.workspace) +
-        (static_cast<long long>(tile.linear) * p.splits + tile.split) * kTileM * kTileN;
+    const bool split = kSplits && p.splits > 1;
+    float* partials = static_cast<float*>(p.workspace);
+    if (split) {
+      partials += (static_cast<long long>(tile.linear) * p.splits + tile.split) * kTileM * kTileN;
+    }
     // Where columns of D are not adjacent its rows may be: lanes then run down them.
     const bool down = kWidth == 1 && p.d_col != 1;
-#pragma unroll
+#pragma unroll 1  // one copy of the code: accumulators move
     for (int first = 0; first < Product::kBlocksM; first += kBlocks) {
       __syncthreads();
-      stage(product, shared, first, thread);
+      stage(product, shared, thread);
+      move_up(product);
       __syncthreads();
-      if (p.splits > 1) {
+      if (split) {
         leave_partials(partials, shared, first, thread);
       } else if (down) {
         store_staged<kWide>(p, tile, shared, first, true, thread);
@@ -50,7 +54,7 @@ class TileOutput {
         store_staged<kWidth>(p, tile, shared, first, false, thread);
       }
     }
-    if (p.splits == 1 || !last_to_arrive(p, tile.linear, thread, flag)) return;
+    if (!split || !last_to_arrive(p, tile.linear, thread, flag)) return;
     store_sums(p, tile, partials - tile.split * kTileM * kTileN, down, thread);
   }
 
@@ -141,7 +145,19 @@ class TileOutput {
     return row / kEach * Product::kWarpM + row % kEach + first * kRowsA;
   }
 
-  static __device__ __forceinline__ void stage(const Product& product, unsigned shared, int first,
+  /// The first blocks of rows make way for the next.
+  static __device__ __forceinline__ void move_up(Product& product) {
+#pragma unroll
+    for (int i = kBlocks; i < Product::kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < Product::kBlocksN; ++j) {
+#pragma unroll
+        for (int r = 0; r < 4; ++r) product.acc[i - kBlocks][j][r] = product.acc[i][j][r];
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void stage(const Product& product, unsigned shared,
                                                int thread) {
     const int warp = thread / 32;
     const int lane = thread % 32;
@@ -154,7 +170,7 @@ class TileOutput {
     for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
       for (int j = 0; j < Product::kBlocksN; ++j) {
-        const float(&x)[4] = product.acc[first + i][j];
+        const float(&x)[4] = product.acc[i][j];
         const unsigned at = to + (i * kRowsA * kPitch + j * kRowsB) * 4;
         store_shared(at, x[0], x[1]);
         store_shared(at + 8 * kPitch * 4, x[2], x[3]);

@@ -322,10 +322,11 @@ class CudaMma final : public CudaFamily {
         fmt::format(
             "constexpr int kType = {}, kMajorA = {}, kMajorB = {}, kCopyA = {}, kCopyB = {};\n"
             "constexpr int kTileM = {}, kTileN = {}, kTileK = {}, kWarpsM = {}, kWarpsN = {};\n"
-            "constexpr int kWarpsK = {}, kStages = {};\n",
+            "constexpr int kWarpsK = {}, kStages = {};\n"
+            "constexpr bool kSplits = {};\n",
             static_cast<int>(seen.problem.a.type), static_cast<int>(seen.a.major()),
             static_cast<int>(seen.b.major()), seen.copy_a, seen.copy_b, v[kTileM], v[kTileN],
-            v[kTileK], v[kWarpsM], v[kWarpsN], v[kWarpsK], v[kStages]) +
+            v[kTileK], v[kWarpsM], v[kWarpsN], v[kWarpsK], v[kStages], v[kSplits] > 1) +
         cuda_layout::epilogue_preamble(seen.problem, cuda_layout::output_width(seen.problem));
     return source;
   }
