@@ -170,7 +170,7 @@ Policy policy_of(DeviceKind kind) {
   if (kind == DeviceKind::cuda) {
     policy.early_phase_s = 0.2;
     policy.final_phase_s = 0.45;
-    policy.noisy_phase_s = 0.9;
+    policy.noisy_phase_s = 0.8;
     policy.band = 0.01;
     policy.widest_band = 0.04;
     policy.kin_band = 0.01;  // clocks wander, for all alike
