@@ -255,7 +255,7 @@ struct WindowDecoder {
       decode_groups(window, held);
     }
     if (is_short) clear_second(window);
-    // Now, and not where they are used: the compiler would put that off into the products' time.
+      // Now, and not where they are used: the compiler would put that off into the products' time.
 #pragma unroll
     for (int i = 0; i < 16; ++i) window.a[i / 4][i % 4] = kept(window.a[i / 4][i % 4]);
   }
