@@ -13,7 +13,7 @@ constexpr std::size_t kNeighbours = 3;
 constexpr int kRounds = 3;
 
 // log(us) of a sample, which is the contender's own and the clock's.
-struct Sample {
+struct TimedSample {
   std::size_t turn;
   std::size_t contender;
   std::size_t index;  // among the contender's
@@ -29,8 +29,8 @@ double middle_of(std::vector<double>& values) {
 }
 
 // In the order in which they were taken.
-std::vector<Sample> samples_of(std::span<const Contender> contenders) {
-  std::vector<Sample> samples;
+std::vector<TimedSample> samples_of(std::span<const Contender> contenders) {
+  std::vector<TimedSample> samples;
   for (std::size_t c = 0; c < contenders.size(); ++c) {
     const Contender& contender = contenders[c];
     if (contender.out || contender.turns.size() != contender.samples.size()) continue;
@@ -39,14 +39,14 @@ std::vector<Sample> samples_of(std::span<const Contender> contenders) {
     }
   }
   std::sort(samples.begin(), samples.end(),
-            [](const Sample& a, const Sample& b) { return a.turn < b.turn; });
+            [](const TimedSample& a, const TimedSample& b) { return a.turn < b.turn; });
   return samples;
 }
 
 // What each contender takes by itself.
-std::vector<double> typical(std::span<const Sample> samples, std::size_t contenders) {
+std::vector<double> typical(std::span<const TimedSample> samples, std::size_t contenders) {
   std::vector<std::vector<double>> own(contenders);
-  for (const Sample& sample : samples)
+  for (const TimedSample& sample : samples)
     own[sample.contender].push_back(sample.value - sample.shared);
   std::vector<double> medians(contenders);
   for (std::size_t c = 0; c < contenders; ++c) {
@@ -56,7 +56,7 @@ std::vector<double> typical(std::span<const Sample> samples, std::size_t contend
 }
 
 // Of each sample, by the others around it; nothing where these are too few to tell.
-void share(std::span<Sample> samples, std::span<const double> own) {
+void share(std::span<TimedSample> samples, std::span<const double> own) {
   std::vector<double> near;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     near.clear();
@@ -72,11 +72,11 @@ void share(std::span<Sample> samples, std::span<const double> own) {
 
 std::vector<Contender> steadied(std::span<const Contender> contenders) {
   std::vector<Contender> result(contenders.begin(), contenders.end());
-  std::vector<Sample> samples = samples_of(contenders);
+  std::vector<TimedSample> samples = samples_of(contenders);
   for (int round = 0; round < kRounds; ++round) {
     share(samples, typical(samples, contenders.size()));
   }
-  for (const Sample& sample : samples) {
+  for (const TimedSample& sample : samples) {
     result[sample.contender].samples[sample.index] *= std::exp(-sample.shared);
   }
   return result;
