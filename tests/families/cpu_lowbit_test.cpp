@@ -155,7 +155,7 @@ TEST(LowBit, IntegersAreExact) {
       void* packed = memory->allocate(packed_weights_bytes(exact.problem));
       pack_weights(exact.weight, packed);
       for (const auto& setup : every_way(m)) {
-        const auto& features = Device::cpu().profile().cpu.features;
+        const CpuFeatures features = Device::cpu().profile().cpu.features;
         if (kernels(setup.isa, setup.path, exact.problem, features) == nullptr) continue;
         const auto kernel = family().build(exact.problem, Device::cpu(), encode(setup));
         std::vector<std::byte> workspace(kernel->workspace_bytes(exact.problem));
