@@ -12,19 +12,21 @@ PlanOptions untuned() {
   return options;
 }
 
+void expect_right(const PlanSet& set, const Problem& problem, std::int64_t m) {
+  test::Case description{.name = set.kernel(m), .problem = problem};
+  description.problem.m = m;
+  const auto memory = test::host_memory();
+  test::Fixture fixture(description, *memory);
+  set.run(m, fixture.operands());
+  EXPECT_EQ(fixture.compare(), "") << "m = " << m;
+}
+
 TEST(PlanSet, IsRightForEveryM) {
   const Planner planner(Device::cpu(), Store::none());
   for (const DataType type : {DataType::f32, DataType::bf16}) {
     const Problem problem = Problem::linear(1, 80, 72, type);
     const PlanSet set = planner.plan_range(problem, 1, 40, untuned());
-    for (std::int64_t m = 1; m <= 40; ++m) {
-      test::Case description{.name = set.kernel(m), .problem = problem};
-      description.problem.m = m;
-      const auto memory = test::host_memory();
-      test::Fixture fixture(description, *memory);
-      set.run(m, fixture.operands());
-      ASSERT_EQ(fixture.compare(), "");
-    }
+    for (std::int64_t m = 1; m <= 40; ++m) expect_right(set, problem, m);
   }
 }
 
@@ -35,14 +37,7 @@ TEST(PlanSet, PassesOverKernelsThatDoNotBuild) {
   problem.d = {.type = DataType::bf16, .row_stride = 1, .col_stride = 64};
   problem.alpha = 2;
   const PlanSet set = planner.plan_range(problem, 1, 64, untuned());
-  for (const std::int64_t m : {1, 33, 63, 64}) {
-    test::Case description{.name = set.kernel(m), .problem = problem};
-    description.problem.m = m;
-    const auto memory = test::host_memory();
-    test::Fixture fixture(description, *memory);
-    set.run(m, fixture.operands());
-    EXPECT_EQ(fixture.compare(), "");
-  }
+  for (const std::int64_t m : {1, 33, 63, 64}) expect_right(set, problem, m);
 }
 
 TEST(PlanSet, RefusesAnMOutsideItsRange) {

@@ -4,6 +4,7 @@
 #include "device/profile.hpp"
 #include "families/cuda_common/compiled_kernel.hpp"
 #include "families/cuda_common/gemm_params.hpp"
+#include "families/cuda_common/hopper_output.hpp"
 #include "families/cuda_common/hopper_tiles.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_common/operand_map.hpp"
@@ -19,10 +20,6 @@ namespace {
 
 using cuda_layout::tiles_of;
 using gemwright_device::HopperParams;
-
-// L2 policies of bulk copies; see kernels/cuda/ptx_hopper.cuh.
-constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
-constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
 // A swizzle of `swizzle` bytes; tf32 only of inputs.
 cuda::TensorMap encode(const Operand& operand, const cuda_layout::Plane& plane, std::int64_t batch,
@@ -132,9 +129,8 @@ class HopperKernel final : public CompiledKernel {
               setting_.along_n);
     params.a_batches = p.a.batch_stride != 0 ? 1 : 0;
     params.b_batches = p.b.batch_stride != 0 ? 1 : 0;
-    // What one or two columns of tiles read, at about the same time, need not stay in L2.
-    params.a_policy = params.tiles_n <= 2 ? kEvictFirst : kEvictNormal;
-    params.b_policy = params.tiles_m <= 2 ? kEvictFirst : kEvictNormal;
+    params.a_policy = copy_policy(params.tiles_n);
+    params.b_policy = copy_policy(params.tiles_m);
     params.streamed = streamed;
     params.share = share;
     params.a_rows = rows_of_copy(p.m, setting_.tile_m, setting_.cluster_n);

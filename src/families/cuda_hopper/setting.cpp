@@ -1,5 +1,6 @@
 #include "families/cuda_hopper/setting.hpp"
 
+#include "families/cuda_common/hopper_output.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "problem/transposed.hpp"
 
@@ -140,12 +141,6 @@ model::HopperSetting cost_setting_of(const Setting& s) {
 
 int threads(const Setting& setting, const View& view) {
   return 128 * ((view.threads_load() ? 2 : 1) + setting.consumers());
-}
-
-int chunk_columns(DataType type, int width, bool exact) {
-  int columns = type == DataType::f32 ? 32 : 64;
-  while (columns > width || (exact && width % columns != 0)) columns /= 2;
-  return columns;
 }
 
 int shared_bytes(const Setting& s, const View& view) {

@@ -75,8 +75,6 @@ model::HopperSetting cost_setting_of(const Setting& setting);
 
 /// Chunks of D that a consumer keeps in shared memory: one fills while the other is copied out.
 inline constexpr int kBuffers = 2;
-/// Columns of D in one chunk of the `width` that a CTA stores. See Chunk in epilogue_wgmma.cuh.
-int chunk_columns(DataType type, int width, bool exact);
 int shared_bytes(const Setting& setting, const View& view);
 
 /// Most stages that fit beside the rest; 0 when there is no room for two.

@@ -3,6 +3,7 @@
 #include "cuda/lowbit_params.cuh"
 #include "families/cuda_common/compiled_kernel.hpp"
 #include "families/cuda_common/gemm_params.hpp"
+#include "families/cuda_common/hopper_output.hpp"
 #include "families/cuda_common/hopper_tiles.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_common/operand_map.hpp"
@@ -18,10 +19,6 @@ namespace {
 using cuda_layout::tiles_of;
 using gemwright_device::LowbitWideParams;
 using gemwright_device::QuantiseParams;
-
-// L2 policies of bulk copies; see kernels/cuda/ptx_hopper.cuh.
-constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
-constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
 // Rounds the activations, then multiplies: two launches, the second of which begins, and reads the
 // weight, while the first one ends.
@@ -92,13 +89,8 @@ class A8Kernel final : public CompiledKernel {
                  codes);
     cuda::TensorMap d{};  // stays empty where the kernel stores without
     if (stores_by_copies(setting_, problem)) {
-      const int size = size_bytes(problem.d.type);
-      cuda::encode(d,
-                   cuda_layout::operand_map(problem.d,
-                                            {problem.n, problem.m, problem.d.row_stride, 128 / size,
-                                             chunk_columns(setting_, problem)},
-                                            1, device().ordinal()),
-                   operands.d);
+      encode_transposed(d, problem, chunk_columns(setting_, problem), device().ordinal(),
+                        operands.d);
     }
     void* arguments[] = {&activations, &d, &params, &scales};
     launch(shape, arguments, on);
@@ -112,8 +104,7 @@ class A8Kernel final : public CompiledKernel {
     params.wide_tiles = static_cast<int>(tiles_of(problem.n, 64));
     set_tiles(params.hopper, tiles_of(problem.n, setting_.rows()),
               tiles_of(problem.m, setting_.cols), setting_.group, setting_.along_n);
-    // What one or two columns of tiles read, at about the same time, need not stay in L2.
-    params.hopper.a_policy = params.hopper.tiles_n <= 2 ? kEvictFirst : kEvictNormal;
+    params.hopper.a_policy = copy_policy(params.hopper.tiles_n);
     params.hopper.b_policy = kEvictNormal;
     return params;
   }

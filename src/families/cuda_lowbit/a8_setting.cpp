@@ -1,6 +1,7 @@
 #include "families/cuda_lowbit/a8_setting.hpp"
 
 #include "cuda/params.cuh"
+#include "families/cuda_common/hopper_output.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_lowbit/weight.hpp"
 
@@ -83,15 +84,11 @@ int sums_of_window(const A8Setting& s, const WeightFormat& format) {
 }
 
 bool stores_by_copies(const A8Setting& s, const Problem& p) {
-  const int size = size_bytes(p.d.type);
-  return s.cols % 16 == 0 && p.d.col_stride == 1 && p.d.alignment % 16 == 0 &&
-         (p.m <= 1 || (p.d.row_stride > 0 && p.d.row_stride * size % 16 == 0));
+  return s.cols % 16 == 0 && stores_transposed(p);
 }
 
 int chunk_columns(const A8Setting& s, const Problem& p) {
-  int columns = p.d.type == DataType::f32 ? 32 : 64;
-  while (columns > s.cols || (p.c && s.cols % columns != 0)) columns /= 2;
-  return columns;
+  return gemwright::chunk_columns(p.d.type, s.cols, p.c.has_value());
 }
 
 int shared_bytes(const A8Setting& s, const Problem& p) {

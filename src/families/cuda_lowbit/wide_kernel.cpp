@@ -3,6 +3,7 @@
 #include "cuda/lowbit_params.cuh"
 #include "families/cuda_common/compiled_kernel.hpp"
 #include "families/cuda_common/gemm_params.hpp"
+#include "families/cuda_common/hopper_output.hpp"
 #include "families/cuda_common/hopper_tiles.hpp"
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_common/operand_map.hpp"
@@ -17,10 +18,6 @@ namespace {
 
 using cuda_layout::tiles_of;
 using gemwright_device::LowbitWideParams;
-
-// L2 policies of bulk copies; see kernels/cuda/ptx_hopper.cuh.
-constexpr unsigned long long kEvictNormal = 0x1000000000000000ULL;
-constexpr unsigned long long kEvictFirst = 0x12F0000000000000ULL;
 
 class WideKernel final : public CompiledKernel {
  public:
@@ -59,13 +56,8 @@ class WideKernel final : public CompiledKernel {
                  a);
     cuda::TensorMap d{};  // stays empty where the kernel stores without
     if (stores_by_copies(setting_, problem)) {
-      const int size = size_bytes(problem.d.type);
-      cuda::encode(d,
-                   cuda_layout::operand_map(problem.d,
-                                            {problem.n, problem.m, problem.d.row_stride, 128 / size,
-                                             chunk_columns(setting_, problem)},
-                                            1, device().ordinal()),
-                   operands.d);
+      encode_transposed(d, problem, chunk_columns(setting_, problem), device().ordinal(),
+                        operands.d);
     }
     void* arguments[] = {&activations, &d, &params};
     launch(shape, arguments, on);
@@ -86,8 +78,7 @@ class WideKernel final : public CompiledKernel {
               tiles_of(problem.m, setting_.cols), setting_.group, setting_.along_n);
     params.hopper.streamed = streamed.tiles;
     params.hopper.share = streamed.share;
-    // What one or two columns of tiles read, at about the same time, need not stay in L2.
-    params.hopper.a_policy = params.hopper.tiles_n <= 2 ? kEvictFirst : kEvictNormal;
+    params.hopper.a_policy = copy_policy(params.hopper.tiles_n);
     params.hopper.b_policy = kEvictNormal;
     return params;
   }

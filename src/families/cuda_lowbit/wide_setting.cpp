@@ -1,5 +1,6 @@
 #include "families/cuda_lowbit/wide_setting.hpp"
 
+#include "families/cuda_common/hopper_output.hpp"
 #include "families/cuda_lowbit/weight.hpp"
 
 #include <algorithm>
@@ -92,16 +93,11 @@ int part_columns(const Problem& p, int cols, int consumers) {
 }
 
 bool stores_by_copies(const WideSetting& s, const Problem& p) {
-  const int size = size_bytes(p.d.type);
-  return s.split == 1 && !s.across && s.cols % 16 == 0 && p.d.col_stride == 1 &&
-         p.d.alignment % 16 == 0 &&
-         (p.m <= 1 || (p.d.row_stride > 0 && p.d.row_stride * size % 16 == 0));
+  return s.split == 1 && !s.across && s.cols % 16 == 0 && stores_transposed(p);
 }
 
 int chunk_columns(const WideSetting& s, const Problem& p) {
-  int columns = p.d.type == DataType::f32 ? 32 : 64;
-  while (columns > s.cols || (p.c && s.cols % columns != 0)) columns /= 2;
-  return columns;
+  return gemwright::chunk_columns(p.d.type, s.cols, p.c.has_value());
 }
 
 int shared_bytes(const WideSetting& s, const Problem& p) {

@@ -2,6 +2,7 @@
 
 #include "device/profile.hpp"
 #include "log/log.hpp"
+#include "numeric/ceil_div.hpp"
 #include "numeric/convert.hpp"
 #include "tune/written.hpp"
 #include <gemwright/errors.hpp>
@@ -23,7 +24,7 @@ constexpr unsigned kThreads = 256;
 constexpr std::int64_t kMostBlocks = 1024;
 
 unsigned blocks_for(std::int64_t threads) {
-  return static_cast<unsigned>(std::max<std::int64_t>((threads + kThreads - 1) / kThreads, 1));
+  return static_cast<unsigned>(std::max<std::int64_t>(numeric::ceil_div(threads, kThreads), 1));
 }
 
 }  // namespace
