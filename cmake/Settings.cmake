@@ -20,6 +20,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(gemwright_settings INTERFACE -Wno-restrict)
 endif()
 
+# For what is never timed: the headers of CLI11 and GTest compile in two thirds of the time.
+add_library(gemwright_untimed INTERFACE)
+target_compile_options(gemwright_untimed INTERFACE $<$<CONFIG:Release>:-O1>)
+
 set(GEMWRIGHT_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them")
 if(GEMWRIGHT_SANITIZE)
   add_compile_definitions(GEMWRIGHT_SANITIZED)  # tests do less of the same
