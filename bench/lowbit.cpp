@@ -38,6 +38,7 @@ struct Arguments {
   std::vector<std::string> formats = {"nf4", "int4", "mxfp4", "nvfp4"};
   std::vector<std::string> sizes;  // "NxK": instead of the models'
   int own = 12;
+  bool each = false;  // own of every family
   Activations activations = Activations::as_given;
   bool every = false;
   double seconds = 540;
@@ -123,9 +124,16 @@ class Side {
   std::vector<Timed> kernels_;
 };
 
-std::vector<Candidate> own_candidates(const Problem& problem, const Device& device, int count) {
+// The best predicted, of all families or (`each`) of every one.
+std::vector<Candidate> own_candidates(const Problem& problem, const Device& device, int count,
+                                      bool each) {
   std::vector<Refusal> refusals;
   auto ranked = model::rank(problem, device, refusals);
+  if (each && count > 0) {
+    std::map<const Family*, int> listed;
+    std::erase_if(ranked, [&](const Candidate& one) { return ++listed[one.family] > count; });
+    count = 0;
+  }
   auto candidates = model::take_best(ranked, count);
   if (candidates.empty()) throw Unsupported("no family takes " + key(problem));
   return candidates;
@@ -155,7 +163,7 @@ Row race(const Problem& low, const Problem& dense, const Device& device,
          const Arguments& arguments) {
   Side coded(low, device);
   Side plain(dense, device);
-  coded.add(own_candidates(low, device, arguments.own));
+  coded.add(own_candidates(low, device, arguments.own, arguments.each));
   plain.add(vendor_candidates(dense, device));
   std::vector<tune::Contender> contenders(coded.size() + plain.size());
   if (plain.size() > 0) contenders[coded.size()].always_final = true;
@@ -274,6 +282,7 @@ int main(int argc, char** argv) {
   app.add_flag("--every", arguments.every, "print every own candidate");
   app.add_option("--own", arguments.own, "own candidates a shape, the best predicted; 0: all")
       ->capture_default_str();
+  app.add_flag("--each", arguments.each, "as many of every family as --own says");
   app.add_option("--seconds", arguments.seconds, "stop after that")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {

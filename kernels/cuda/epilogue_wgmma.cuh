@@ -14,6 +14,10 @@ constexpr int kStoreDirect = 0;
 constexpr int kStoreRows = 1;
 constexpr int kStoreColumns = 2;
 
+/// Which factors, beside alpha, A B is multiplied by: bits.
+constexpr int kRowFactors = 1;
+constexpr int kColumnFactors = 2;
+
 /// What one warpgroup stores at a time: 64 rows x kColumns of its kWidth. In shared memory that is
 /// rows of kSpan bytes (columns, if kStore says so) under the swizzle of that span. The last chunk
 /// overlaps the one before where kWidth is no multiple; with kExact there is no overlap.
@@ -44,7 +48,7 @@ __device__ __forceinline__ unsigned swizzled(unsigned offset) {
 /// kScales leaves out (alpha is 1) counts: in a short product this code runs once, from cold
 /// caches.
 template <int kStore, int kBuffers, int kTypeD, bool kHasC, int kTypeC, int kBias, int kTypeBias,
-          bool kScales = true>
+          bool kScales = true, int kFactors = 0>
 struct WarpgroupEpilogue {
   /// A copy of the code for each block of rows and each chunk would then be most of the kernel.
   /// With one, which C and direct stores have for chunks and all of these for blocks, accumulators
@@ -114,13 +118,41 @@ struct WarpgroupEpilogue {
                                          int batch) const {
     // Accumulators that are stored one by one as they are make ptxas serialise wgmma (C7514).
     constexpr bool kMultiplies = kScales || kStore == kStoreDirect;
+    if constexpr (kFactors != 0) {
+      multiply_factors<kColumns>(x, row, column);
+    } else {
 #pragma unroll
-    for (int i = 0; i < kColumns / 2; ++i) x[i] = kMultiplies ? p.alpha * x[i] : x[i];
+      for (int i = 0; i < kColumns / 2; ++i) x[i] = kMultiplies ? p.alpha * x[i] : x[i];
+    }
     if constexpr (kHasC) {
       add_c<kColumns>(x, row, column, batch, 0);
       add_c<kColumns>(x, row + 8, column, batch, 2);
     }
     if constexpr (kBias != kNoBias) add_bias<kColumns>(x, row, column);
+  }
+
+  /// alpha and factors times x.
+  template <int kColumns>
+  __device__ __forceinline__ void multiply_factors(float (&x)[kColumns / 2], int row,
+                                                   int column) const {
+    const auto entry = [](const float* factors, int at, int end) {
+      return load_float_if<kF32>(factors + at, at < end);
+    };
+    float rows[2] = {p.alpha, p.alpha};
+    if constexpr ((kFactors & kRowFactors) != 0) {
+      rows[0] *= entry(p.row_factors, row, p.m);
+      rows[1] *= entry(p.row_factors, row + 8, p.m);
+    }
+#pragma unroll
+    for (int j = 0; j < kColumns / 8; ++j) {
+      float columns[2] = {1, 1};
+      if constexpr ((kFactors & kColumnFactors) != 0) {
+        columns[0] = entry(p.column_factors, column + 8 * j, p.n);
+        columns[1] = entry(p.column_factors, column + 8 * j + 1, p.n);
+      }
+#pragma unroll
+      for (int i = 0; i < 4; ++i) x[4 * j + i] *= rows[i / 2] * columns[i % 2];
+    }
   }
 
   /// To the elements of one row, from `first` on.

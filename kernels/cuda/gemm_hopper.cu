@@ -3,10 +3,10 @@
 // tile a cluster with K split across it.
 //
 // The preamble defines: kInput (type of A and B; kF32 multiplies as tf32), kTypeD, kStore, kHasC,
-// kTypeC, kBias, kTypeBias, kScales (alpha is not 1); kTileM, kTileN, kStages, kConsumers,
-// kPingPong, kWarps (mma.sync, not wgmma), kBuffers; kClusterM, kClusterN, kSplit, kStreamK;
-// kLoadA, kLoadB (kBulk, or how threads load: see tile_loader.cuh); kAMajorM, kBMajorN (in shared
-// memory).
+// kTypeC, kBias, kTypeBias, kScales (alpha is not 1), kFactors; kTileM, kTileN, kStages,
+// kConsumers, kPingPong, kWarps (mma.sync, not wgmma), kBuffers; kClusterM, kClusterN, kSplit,
+// kStreamK; kLoadA, kLoadB (kBulk, or how threads load: see tile_loader.cuh); kAMajorM, kBMajorN
+// (in shared memory).
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
 #include "mainloop_mma_ring.cuh"
@@ -32,7 +32,7 @@ constexpr int kInputBytes = kInput == kF32 ? 4 : 2;
 using GemmRing = Ring<InstructionOf<kInput>::Type, kInputBytes, kTileM, kTileN, kStages, kClusterM,
                       kClusterN, kAMajorM, kBMajorN>;
 using GemmEpilogue =
-    WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, kBias, kTypeBias, kScales>;
+    WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, kBias, kTypeBias, kScales, kFactors>;
 
 constexpr bool kThreadsLoad = kLoadA != kBulk || kLoadB != kBulk;
 constexpr int kProducers = kThreadsLoad ? kProducerGroups : 1;  // warpgroups

@@ -99,6 +99,27 @@ struct HeldCodes {
     }
   }
 
+  /// Of thread `thread` in a tile of global memory.
+  __device__ __forceinline__ void load(const char* tile, int thread) {
+    copy<Planes::kFirst>(w, tile + thread * Planes::kFirst);
+    if constexpr (Planes::kCount == 2) {
+      copy<Planes::kSecond>(w + Planes::kFirst / 4,
+                            tile + Planes::kSecondAt + thread * Planes::kSecond);
+    }
+  }
+
+  /// The code of the low (0) or high (1) half of register `i` of a step. kPaired: the two stand
+  /// next to each other, else 16 bits apart.
+  template <bool kPaired>
+  __device__ __forceinline__ unsigned code(int step, int i, int half) const {
+    if constexpr (kBits == 3) {
+      return bits<2, kPaired>(w, 4 * step + i, half) | bits<1, kPaired>(w + 2, 4 * step + i, half)
+                                                           << 2;
+    } else {
+      return bits<kBits, kPaired>(w, 4 * step + i, half);
+    }
+  }
+
   /// Bits of the paired codes of register `i` of a step, as the rows of PairTable are numbered; two
   /// 8-bit codes, low first.
   __device__ __forceinline__ unsigned pair(int step, int i) const {
@@ -112,6 +133,23 @@ struct HeldCodes {
     } else {
       return w[j / 2] >> (16 * (j % 2)) & 0xffff;
     }
+  }
+
+ private:
+  template <int kBytes>
+  static __device__ __forceinline__ void copy(unsigned* to, const char* from) {
+    const Words<kBytes> words = load_global<kBytes>(from);
+#pragma unroll
+    for (int i = 0; i < kBytes / 4; ++i) to[i] = words.w[i];
+  }
+
+  /// As code_place of src/formats/packed_layout.hpp; pair `j` of the 16.
+  template <int kPlane, bool kPaired>
+  static __device__ __forceinline__ unsigned bits(const unsigned* plane, int j, int half) {
+    constexpr int kPairs = 16 / kPlane;  // of a word
+    const int place = j % kPairs;
+    const int shift = kPaired ? 2 * kPlane * place + kPlane * half : kPlane * place + 16 * half;
+    return plane[j / kPairs] >> shift & ((1U << kPlane) - 1);
   }
 };
 

@@ -42,7 +42,18 @@ struct LowbitWideParams {
   int early;       // as above
 };
 
-/// Of quantise_rows: A[m, k] to codes, rows `pitch` bytes apart, and scales.
+/// Of decode_weight: codes to numbers, [n, k] in rows `pitch` elements apart, and what is left over
+/// for each row to be multiplied by.
+struct DecodeParams {
+  LowbitWeight weight;
+  void* out;
+  float* factors;
+  long long pitch;  // a multiple of 8, at least K; what is past K may be anything
+  int n;
+  int padding;
+};
+
+/// Of quantise_rows: A[m, k] to codes, in rows of `pitch`, and scales.
 struct QuantiseParams {
   const void* a;
   const int* order;  // as above

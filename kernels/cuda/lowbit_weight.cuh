@@ -42,6 +42,17 @@ struct Held {
       for (int i = 0; i < kBytes / 4; i += 4) load_shared_words<16>(w + i, address + 4 * i);
     }
   }
+
+  /// The same of global memory.
+  __device__ __forceinline__ void load(const void* p) {
+    if constexpr (kBytes == 2) {
+      w[0] = *static_cast<const unsigned short*>(p);
+    } else {
+      const Words<kBytes> words = load_global<kBytes>(p);
+#pragma unroll
+      for (int i = 0; i < kBytes / 4; ++i) w[i] = words.w[i];
+    }
+  }
 };
 
 /// Element `2 * group + half` of a thread's scales, as fp32; without rounding.

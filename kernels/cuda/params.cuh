@@ -17,6 +17,9 @@ struct GemmParams {
   const void* c;
   void* d;
   const void* bias;
+  // Of A B, beside alpha: by row and by column of D. Read by kernels that are built for them.
+  const float* row_factors;
+  const float* column_factors;
   void* workspace;     // fp32 partials of split-K, after the counters
   unsigned* counters;  // zero before the launch, zero after it
   long long a_row, a_col, a_batch;

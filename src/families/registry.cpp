@@ -15,6 +15,8 @@ const Family& cpu_vendor();
 const Family& cuda_hopper();
 const Family& cuda_lowbit();
 const Family& cuda_lowbit_a8();
+const Family& cuda_lowbit_decoded();
+const Family& cuda_lowbit_decoded_mma();
 const Family& cuda_lowbit_mma();
 const Family& cuda_lowbit_simt();
 const Family& cuda_lowbit_wide();
@@ -26,14 +28,25 @@ const Family& cuda_vendor();
 
 std::span<const Family* const> all() {
   static const std::array families = {
-      &cpu_lowbit(),       &cpu_packed(),       &cpu_reference(),
+      &cpu_lowbit(),
+      &cpu_packed(),
+      &cpu_reference(),
 #ifdef GEMWRIGHT_ONEDNN
       &cpu_vendor(),
 #endif
 #ifdef GEMWRIGHT_CUDA
-      &cuda_hopper(),      &cuda_lowbit(),      &cuda_lowbit_a8(), &cuda_lowbit_mma(),
-      &cuda_lowbit_simt(), &cuda_lowbit_wide(), &cuda_mma(),       &cuda_simt(),
-      &cuda_stream(),      &cuda_vendor(),
+      &cuda_hopper(),
+      &cuda_lowbit(),
+      &cuda_lowbit_a8(),
+      &cuda_lowbit_decoded(),
+      &cuda_lowbit_decoded_mma(),
+      &cuda_lowbit_mma(),
+      &cuda_lowbit_simt(),
+      &cuda_lowbit_wide(),
+      &cuda_mma(),
+      &cuda_simt(),
+      &cuda_stream(),
+      &cuda_vendor(),
 #endif
   };
   return families;

@@ -17,6 +17,8 @@ using namespace cuda_hopper;
 
 class CudaHopper final : public CudaFamily {
  public:
+  explicit CudaHopper(FactorSides sides = {}) : sides_(sides) {}
+
   std::string_view name() const override { return "cuda_hopper"; }
   int version() const override { return 2; }
 
@@ -83,17 +85,26 @@ class CudaHopper final : public CudaFamily {
 
   compile::Source source(const Problem& problem, const Device& /*device*/,
                          const Configuration& configuration) const override {
-    return kernel_source(problem, setting_of(configuration));
+    return kernel_source(problem, setting_of(configuration), sides_);
   }
+
+ private:
+  FactorSides sides_;
 };
 
 }  // namespace
 
+const CudaFamily& cuda_hopper::family_with(FactorSides sides) {
+  static const std::array<CudaHopper, 4> families = {
+      CudaHopper({false, false}), CudaHopper({true, false}), CudaHopper({false, true}),
+      CudaHopper({true, true})};
+  return families[(sides.rows ? 1U : 0U) + (sides.columns ? 2U : 0U)];
+}
+
 namespace families {
 
 const Family& cuda_hopper() {
-  static const CudaHopper family;
-  return family;
+  return cuda_hopper::family_with({});
 }
 
 }  // namespace families

@@ -38,11 +38,11 @@ const void* aligned_below(const void* pointer) {
   return static_cast<const char*>(pointer) - address % kAlignment;
 }
 
-class HopperKernel final : public CompiledKernel {
+class HopperKernel final : public HopperProduct {
  public:
   HopperKernel(const CudaFamily& family, const Problem& problem, const Device& device,
                const Configuration& configuration, const Setting& setting)
-      : CompiledKernel(family, problem, device, configuration), setting_(setting) {
+      : HopperProduct(family, problem, device, configuration), setting_(setting) {
     const View view = view_of(problem, setting_.swap);
     shape_.threads = static_cast<unsigned>(threads(setting_, view));
     shape_.shared_bytes = static_cast<unsigned>(shared_bytes(setting_, view));
@@ -61,6 +61,11 @@ class HopperKernel final : public CompiledKernel {
 
   void run(const Problem& problem, const Operands& operands, void* workspace,
            Stream stream) const override {
+    run_with(problem, operands, {}, workspace, stream);
+  }
+
+  void run_with(const Problem& problem, const Operands& operands, const Factors& factors,
+                void* workspace, Stream stream) const override {
     const View view = view_of(problem, setting_.swap);
     Operands mapped = setting_.swap ? operands.transposed() : operands;
     const Problem& p = view.problem;
@@ -70,6 +75,8 @@ class HopperKernel final : public CompiledKernel {
     }
     cuda::TensorMap a{}, b{}, d{};  // stay empty where the kernel does without
     HopperParams params = parameters(view, mapped, workspace);
+    params.gemm.row_factors = setting_.swap ? factors.columns : factors.rows;
+    params.gemm.column_factors = setting_.swap ? factors.rows : factors.columns;
     if (view.load_a == Load::bulk) {
       a = input(p, p.a, view.a_major_m, p.m, p.a.row_stride, p.a.col_stride,
                 view.a_major_m ? 64 / setting_.cluster_n : params.a_rows, mapped.a);
@@ -167,7 +174,10 @@ class HopperKernel final : public CompiledKernel {
 
 }  // namespace
 
-compile::Source kernel_source(const Problem& problem, const Setting& s) {
+compile::Source kernel_source(const Problem& problem, const Setting& s, FactorSides sides) {
+  if (s.swap) std::swap(sides.rows, sides.columns);
+  // Bits as in kernels/cuda/epilogue_wgmma.cuh.
+  const int factors = (sides.rows ? 1 : 0) + (sides.columns ? 2 : 0);
   const View view = view_of(problem, s.swap);
   const Problem& p = view.problem;
   const DataType c = p.c ? p.c->type : p.d.type;
@@ -186,9 +196,9 @@ compile::Source kernel_source(const Problem& problem, const Setting& s) {
                           static_cast<int>(view.load_a), static_cast<int>(view.load_b));
   preamble += fmt::format(
       "constexpr bool kPingPong = {}, kStreamK = {}, kHasC = {}, kAMajorM = {}, kBMajorN = {};\n"
-      "constexpr bool kScales = {}, kWarps = {};\n}}\n",
+      "constexpr bool kScales = {}, kWarps = {};\nconstexpr int kFactors = {};\n}}\n",
       s.ping_pong, s.stream_k, p.c.has_value(), view.a_major_m, view.b_major_n, p.alpha != 1,
-      s.warps);
+      s.warps, factors);
   return {.file = "gemm_hopper.cu",
           .preamble = std::move(preamble),
           .kernel_name = "gemm_hopper",
@@ -196,9 +206,10 @@ compile::Source kernel_source(const Problem& problem, const Setting& s) {
           .arch_specific = true};
 }
 
-std::shared_ptr<const Kernel> build_kernel(const CudaFamily& family, const Problem& problem,
-                                           const Device& device, const Configuration& configuration,
-                                           const Setting& setting) {
+std::shared_ptr<const HopperProduct> build_kernel(const CudaFamily& family, const Problem& problem,
+                                                  const Device& device,
+                                                  const Configuration& configuration,
+                                                  const Setting& setting) {
   return std::make_shared<HopperKernel>(family, problem, device, configuration, setting);
 }
 

@@ -6,6 +6,7 @@
 #include "families/family.hpp"
 #include "formats/packed_layout.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include <fmt/format.h>
@@ -98,6 +99,12 @@ std::optional<std::string> refuse_device(const Device& device) {
   const int sm = device.profile().cuda.sm;
   if (sm == 90) return std::nullopt;
   return fmt::format("needs sm_90 (H100, H200); this device is sm_{}", sm);
+}
+
+std::size_t after_workspace(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 256;
+  const std::size_t used = std::max<std::size_t>(bytes, gemwright_device::kCounterBytes);
+  return numeric::ceil_div(used, kAlignment) * kAlignment;
 }
 
 gemwright_device::LowbitWeight weight_at(const Problem& p, const void* packed) {

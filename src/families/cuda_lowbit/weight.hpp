@@ -4,6 +4,7 @@
 #include <gemwright/device.hpp>
 #include <gemwright/problem.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -26,6 +27,10 @@ int table_bytes(const WeightFormat& format);
 
 /// Of the scales and zero points that a row has in a block of 64 columns.
 int scale_bytes(const Problem& problem);
+
+/// Where a family may keep what it makes for a kernel that asks for `bytes` of the same workspace:
+/// after these and the counters.
+std::size_t after_workspace(std::size_t bytes);
 
 /// Sections of what pack_weights wrote to `packed`, device memory.
 gemwright_device::LowbitWeight weight_at(const Problem& problem, const void* packed);
