@@ -8,7 +8,8 @@
 // kTypeC, kBias, kTypeBias; kTileN, kStages, kDepth (blocks of 64 columns in a stage), kConsumers
 // (of 64 weight rows each), kBuffers; kSplit, kStreamK; kAcross (the consumers of a CTA share K and
 // not rows); kOverlap (a consumer decodes while it multiplies); kPart (columns whose sums of a
-// group are scaled at a time, while the next are multiplied; 0: all at once, then the next are).
+// group are scaled at a time, while the next are multiplied; 0: all at once, then the next are);
+// kFactors (rows of activations have a factor each).
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
 #include "mainloop_lowbit_wgmma.cuh"
@@ -243,7 +244,11 @@ struct Consumer {
   /// while one is multiplied the sums of the one before are scaled.
   static constexpr int kProducts = kPart > 0 ? kParts* Places::kTogether : 1;
 
-  float sums[kPart > 0 ? 2 : 1][kSums];  // of a group, where sums are scaled
+  static constexpr bool kReal = Decoder::kReal;
+  static_assert(!kReal || kPart == 0);
+
+  float sums[kPart > 0 ? 2 : 1][kSums];   // of a group, where sums are scaled
+  float activations_[kSums];  // sums of the same columns of K, for real zero points
 
   /// Whether a block is the first, and the last, that is added to a sum.
   struct InGroup {
@@ -358,12 +363,15 @@ struct Consumer {
 #pragma unroll
     for (int group = 0; group < Places::kTogether; ++group) {
       issue(block, group, x, in_group.begins, sums[0]);
+      if constexpr (kReal) issue_activations(group, x, in_group.begins);
       if (group + 1 == Places::kTogether) read_next();
       if (in_group.ends) {
+        if constexpr (kReal) subtract_zeros(block, group);
         scale_sums<0>(block, group, sums[0], acc);
       } else {
         wgmma_wait<0>();
         wgmma_pin(sums[0]);
+        if constexpr (kReal) wgmma_pin(activations_);
       }
     }
   }
@@ -387,6 +395,31 @@ struct Consumer {
       SumProduct::registers(sum, block.a[step], x + 2 * step, j > 0 || !begins ? 1 : 0);
     }
     wgmma_commit();
+  }
+
+  /// As issue, of a row of ones (in the unit of codes) for every weight row.
+  __device__ __forceinline__ void issue_activations(int group, unsigned long long x, bool begins) {
+    constexpr float kOne = 1 / Decoder::Codes::kUnit;
+    const unsigned pair = pack<kType>(kOne, kOne);
+    const unsigned ones[4] = {pair, pair, pair, pair};
+    wgmma_fence();
+#pragma unroll
+    for (int j = 0; j < Places::kSteps; ++j) {
+      const int step = group * Places::kSteps + j;
+      SumProduct::registers(activations_, ones, x + 2 * step, j > 0 || !begins ? 1 : 0);
+    }
+    wgmma_commit();
+  }
+
+  /// Of the sums of a group, the fractions of its zero points times its activations.
+  __device__ __forceinline__ void subtract_zeros(const Block& block, int group) {
+    wgmma_wait<0>();
+    wgmma_pin(sums[0]);
+    wgmma_pin(activations_);
+#pragma unroll
+    for (int e = 0; e < kSums; ++e) {
+      sums[0][e] = fmaf(block.fraction[group][e % 4 / 2], activations_[e], sums[0][e]);
+    }
   }
 
   /// Waits until of all products `kPending` are under way; the last of a block is in sums[kAt].
@@ -471,6 +504,23 @@ struct Consumer {
   }
 };
 
+/// Sums times `unit`, and times the factors of their columns: from `column` on.
+__device__ __forceinline__ void scale_columns(const Work& work, int column, float unit,
+                                              float (&acc)[kTileN / 2]) {
+  const GemmParams& p = work.p.hopper.gemm;
+#pragma unroll
+  for (int j = 0; j < kTileN / 8; ++j) {
+    float factor[2] = {unit, unit};
+    if constexpr (kFactors) {
+      const int n = column + 8 * j + static_cast<int>(threadIdx.x) % 4 * 2;
+      factor[0] *= n < p.n ? p.column_factors[n] : 0;
+      factor[1] *= n + 1 < p.n ? p.column_factors[n + 1] : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) acc[4 * j + i] *= factor[i % 2];
+  }
+}
+
 __device__ __forceinline__ void run_consumer(const Work& work, Consumer& consumer,
                                              const TensorMap* d_map) {
   using Direct = Epilogue<kTypeD, 1, kHasC, kTypeC, kBias, kTypeBias>;
@@ -491,8 +541,7 @@ __device__ __forceinline__ void run_consumer(const Work& work, Consumer& consume
         continue;
       }
     }
-#pragma unroll
-    for (float& x : acc[0]) x *= unit;
+    scale_columns(work, tile.n * kTileN, unit, acc[0]);
     const int row = consumer.row_of(tile);
     if constexpr (kInParts) {
       const Parts parts{buffers, &work.shared.landed, work.rank};

@@ -14,22 +14,25 @@ constexpr int kScaleWeights = 0;
 constexpr int kScaleSums = 1;
 constexpr int kScaleRows = 2;
 
-/// What one thread holds of a block of 64 columns: fragments of four steps, and scales.
-template <int kGroups>
+/// What one thread holds of a block of 64 columns: fragments of four steps, scales, and of real
+/// zero points what is left of them when an integer has come off the codes, with the other sign.
+template <int kGroups, bool kReal>
 struct WeightBlock {
   unsigned a[4][4];
   float scale[kGroups][2];
+  float fraction[kReal ? kGroups : 1][2];
 };
 
 /// Reads and decodes blocks. Sizes are of one 64-row tile.
 template <int kType, int kBits, int kCodes, int kScaleType, int kGroup, int kZeros, int kScaling>
 struct WeightDecoder {
-  static_assert(kZeros != kZeroReal, "sums of activations are not made here");
   using Codes = CodeDecoder<kType, kBits, kCodes>;
   using Groups = HeldGroups<kType, kBits, kScaleType, kGroup, kZeros>;
   using Places = Groups::Layout;
   using Planes = CodePlanes<kBits>;
-  using Block = WeightBlock<Places::kTogether>;
+  static constexpr bool kReal = kZeros == kZeroReal;
+  static_assert(!kReal || kScaling == kScaleSums);
+  using Block = WeightBlock<Places::kTogether, kReal>;
   static constexpr int kCodeSpan = Planes::kTileBytes;
   static constexpr int kScaleSpan = 32 * Places::kScaleBytes;
   static constexpr int kZeroSpan = 32 * Places::kZeroBytes;
@@ -56,6 +59,7 @@ struct WeightDecoder {
       for (int half = 0; half < 2; ++half) {
         offsets[half] = Integers<kType>::offset(groups.integer_zero(group, half));
         block.scale[group][half] = groups.scale(group, half);
+        if constexpr (kReal) block.fraction[group][half] = -groups.zero_fraction(group, half);
       }
 #pragma unroll
       for (int i = 0; i < Places::kSteps; ++i) {

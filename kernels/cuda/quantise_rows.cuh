@@ -1,11 +1,12 @@
-// Rounds each row of activations to e4m3 codes and one fp32 scale; docs/formats.md defines both to
-// the bit. A CTA a row, any number of threads that 32 divides; 16 columns a thread at a time.
+// Rounds each row of activations to codes and one fp32 scale; docs/formats.md defines both to the
+// bit. A CTA a row, any number of threads that 32 divides; 16 columns a thread at a time.
 //
-// Codes of 16 columns stand in the order in which gemm_lowbit_a8.cu meets them (lowbit_fp8.cuh);
-// columns past K are zeros.
+// Bytes of e4m3: codes of 16 columns stand in the order in which gemm_lowbit_a8.cu meets them
+// (lowbit_fp8.cuh). As bf16 numbers, which hold codes of both kinds, they stand in the order of
+// columns. Columns past K are zeros.
 //
 // The preamble defines: kType, kVectors (rows of a 16-bit type in whole 16 bytes, K contiguous),
-// kOrdered (columns come in an order of the weight's).
+// kOrdered (columns come in an order of the weight's), kRounded (the kind of codes).
 #pragma once
 
 #include "lowbit_params.cuh"
@@ -17,7 +18,11 @@ namespace gemwright_device {
 
 static_assert(!kVectors || !kOrdered);
 
-constexpr float kLargest = 448;
+constexpr int kE4m3Bytes = 0;
+constexpr int kE4m3Numbers = 1;
+constexpr int kInt8Numbers = 2;
+constexpr int kCodeBytes = kRounded == kE4m3Bytes ? 1 : 2;
+constexpr float kLargest = kRounded == kInt8Numbers ? 127 : 448;
 constexpr int kMostWarps = 8;
 /// So many that most threads of a multiprocessor are in use: rows come one by one from memory.
 constexpr int kQuantisersPerSm = kVectors ? 8 : 4;
@@ -49,6 +54,21 @@ __device__ __forceinline__ unsigned e4m3_pair(float low, float high) {
   unsigned short x;
   asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(x) : "f"(high), "f"(low));
   return x;
+}
+
+/// Two codes as bf16 numbers.
+__device__ __forceinline__ unsigned number_pair(float low, float high) {
+  if constexpr (kRounded == kInt8Numbers) {
+    const auto code = [](float x) { return fminf(fmaxf(rintf(x), -kLargest), kLargest); };
+    return pack<kBf16>(code(low), code(high));
+  } else {
+    unsigned halves;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;"
+        : "=r"(halves)
+        : "h"(static_cast<unsigned short>(e4m3_pair(low, high))));
+    return pack<kBf16>(to_float<kF16>(static_cast<unsigned short>(halves)),
+                       to_float<kF16>(static_cast<unsigned short>(halves >> 16)));
+  }
 }
 
 /// Columns 16 * index to 16 * index + 15 of a row: of 16-bit types as they lie in memory, or in
@@ -113,16 +133,24 @@ struct Columns<true> {
   }
 };
 
-/// e4m3 codes of 16 columns.
+/// Codes of 16 columns.
+using Codes16 = Words<16 * kCodeBytes>;
 template <bool kPacked>
-__device__ __forceinline__ Words<16> codes_of(const Columns<kPacked>& columns,
-                                              const Quotient& quotient) {
-  const auto pair = [&](int i) {
-    return e4m3_pair(quotient.of(columns.at(i)), quotient.of(columns.at(i + 1)));
-  };
-  Words<16> words;
+__device__ __forceinline__ Codes16 codes_of(const Columns<kPacked>& columns,
+                                            const Quotient& quotient) {
+  Codes16 words;
+  if constexpr (kRounded == kE4m3Bytes) {
+    const auto pair = [&](int i) {
+      return e4m3_pair(quotient.of(columns.at(i)), quotient.of(columns.at(i + 1)));
+    };
 #pragma unroll
-  for (int q = 0; q < 4; ++q) words.w[q] = pair(2 * q) | pair(2 * q + 8) << 16;
+    for (int q = 0; q < 4; ++q) words.w[q] = pair(2 * q) | pair(2 * q + 8) << 16;
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      words.w[i] = number_pair(quotient.of(columns.at(2 * i)), quotient.of(columns.at(2 * i + 1)));
+    }
+  }
   return words;
 }
 
@@ -165,11 +193,11 @@ extern "C" __global__ void __launch_bounds__(32 * gemwright_device::kMostWarps,
   if (first == 0) p.scales[m] = s;
 
   const Quotient quotient = Quotient::by(s);
-  auto* codes = static_cast<char*>(p.codes) + m * p.pitch;
+  auto* codes = static_cast<char*>(p.codes) + m * p.pitch * kCodeBytes;
   for (int i = first; i < p.pitch / 16; i += threads) {
     if (i != first) columns.load(p, row, i);
-    Words<16> words{};
+    Codes16 words{};
     if (finite && s > 0) words = codes_of(columns, quotient);
-    store_global(codes + 16 * i, words);
+    store_global(codes + 16 * kCodeBytes * i, words);
   }
 }

@@ -18,6 +18,7 @@ const Family& cuda_lowbit_a8();
 const Family& cuda_lowbit_decoded();
 const Family& cuda_lowbit_decoded_mma();
 const Family& cuda_lowbit_mma();
+const Family& cuda_lowbit_rounded();
 const Family& cuda_lowbit_simt();
 const Family& cuda_lowbit_wide();
 const Family& cuda_mma();
@@ -41,6 +42,7 @@ std::span<const Family* const> all() {
       &cuda_lowbit_decoded(),
       &cuda_lowbit_decoded_mma(),
       &cuda_lowbit_mma(),
+      &cuda_lowbit_rounded(),
       &cuda_lowbit_simt(),
       &cuda_lowbit_wide(),
       &cuda_mma(),

@@ -36,6 +36,10 @@ double window_clocks(const LowbitA8Work& w) {
 
 }  // namespace
 
+double rounding_us(const CudaProfile& gpu, double elements, int bytes) {
+  return 1e6 * (kRound + elements * bytes / (kRoundingRate * gpu.memory_bytes_per_s));
+}
+
 Estimate lowbit_a8_time(const CudaProfile& gpu, const LowbitA8Work& w) {
   const double waves = w.tiles * w.cluster / gpu.multiprocessors;
   const double math = std::ceil(waves) * w.windows * window_clocks(w) / kClock;
@@ -43,8 +47,7 @@ Estimate lowbit_a8_time(const CudaProfile& gpu, const LowbitA8Work& w) {
   const double drawing = std::min(1.0, waves / 0.75);
   const double memory = w.weight_bytes / (gpu.memory_bytes_per_s * drawing);
   const double work = std::max(math, memory);
-  const double rounding = kRound + w.activation_elements * (w.activation_bytes + 1) /
-                                       (kRoundingRate * gpu.memory_bytes_per_s);
+  const double rounding = 1e-6 * rounding_us(gpu, w.activation_elements, w.activation_bytes + 1);
   Estimate estimate;
   estimate.us = (kStart + rounding + work) * 1e6;
   estimate.bound = kStart + rounding > work ? Bound::latency

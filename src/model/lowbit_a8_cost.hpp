@@ -24,6 +24,9 @@ struct LowbitA8Work {
   int activation_bytes = 2;  // an element
 };
 
+/// Microseconds of the launch that rounds A: elements, and bytes read and written of each.
+double rounding_us(const CudaProfile& gpu, double elements, int bytes);
+
 /// Tens of nanoseconds.
 Estimate lowbit_a8_time(const CudaProfile& gpu, const LowbitA8Work& work);
 

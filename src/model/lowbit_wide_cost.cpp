@@ -36,9 +36,10 @@ double block_clocks(const LowbitWideWork& w) {
   constexpr double kSharpness = 4;
   const double decode = kDecode + (w.arithmetic ? kArithmetic : 0.0) +
                         (w.scales_weights ? kScaleWeights : 0.0) + kPart * (w.parts - 1);
-  const double issue = w.consumers * (decode + w.sums_scaled * w.cols / 2);
+  const int sums = w.sums_activations ? 2 : 1;
+  const double issue = w.consumers * (decode + sums * w.sums_scaled * w.cols / 2);
   const double part = static_cast<double>(w.cols) / w.parts;
-  const double matrix = w.consumers * 4.0 * w.parts * std::max(part / 2, 16.0) / kMatrix;
+  const double matrix = sums * w.consumers * 4.0 * w.parts * std::max(part / 2, 16.0) / kMatrix;
   const double latency = kLatency + kLatencyColumn * w.cols + (w.overlaps ? 0.0 : kInTurn);
   const double bytes =
       (w.across ? w.consumers : 1) * w.rows_read * 128.0 + w.consumers * 64.0 * w.row_bytes;

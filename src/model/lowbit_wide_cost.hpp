@@ -16,13 +16,14 @@ struct LowbitWideWork {
   int split = 1;
   bool across = false;  // the consumers share K: a tile is 64 weight rows
   bool stream_k = false;
-  double sums_scaled = 0;       // times that a block's sums are scaled, in fp32
-  int parts = 1;                // of the columns, whose sums are scaled by turns
-  bool scales_weights = false;  // before they are multiplied
-  bool arithmetic = false;      // codes become numbers without a table
-  bool overlaps = true;         // a consumer decodes while it multiplies
-  double rows_read = 128;       // of A, a tile
-  double row_bytes = 34;        // of a weight row's block, scales included
+  double sums_scaled = 0;         // times that a block's sums are scaled, in fp32
+  bool sums_activations = false;  // of groups, for real zero points
+  int parts = 1;                  // of the columns, whose sums are scaled by turns
+  bool scales_weights = false;    // before they are multiplied
+  bool arithmetic = false;        // codes become numbers without a table
+  bool overlaps = true;           // a consumer decodes while it multiplies
+  double rows_read = 128;         // of A, a tile
+  double row_bytes = 34;          // of a weight row's block, scales included
   double weight_bytes = 0;
   double output_bytes = 0;
 };

@@ -16,6 +16,10 @@ namespace {
 std::vector<Case> cases_of(DataType type) {
   std::vector<Case> cases = all_cases(type);
   for (Case& low_bit : low_bit_cases(type)) cases.push_back(std::move(low_bit));
+  for (Case& rounded : rounded_cases(type)) {
+    rounded.fp8_sums = rounded.problem.activations == Activations::e4m3;
+    cases.push_back(std::move(rounded));
+  }
   if (type != DataType::f32) return cases;
   for (Case rounded : all_cases(type)) {
     rounded.name += " tf32";

@@ -8,6 +8,7 @@
 #include "families/cuda_common/layout.hpp"
 #include "families/cuda_common/operand_map.hpp"
 #include "families/cuda_lowbit/a8_setting.hpp"
+#include "families/cuda_lowbit/rounding.hpp"
 #include "families/cuda_lowbit/weight.hpp"
 #include "problem/transposed.hpp"
 
@@ -52,25 +53,10 @@ class A8Kernel final : public CompiledKernel {
  private:
   void quantise(const Problem& problem, const Operands& operands, char* codes, float* scales,
                 Stream on) const {
-    QuantiseParams params{};
-    params.a = operands.a;
-    params.order = weight_at(problem, operands.b).order;
-    params.codes = codes;
-    params.scales = scales;
-    params.a_row = problem.a.row_stride;
-    params.a_col = problem.a.col_stride;
-    params.m = static_cast<int>(problem.m);
-    params.k = static_cast<int>(problem.k);
-    params.pitch = static_cast<int>(workspace_of(problem).pitch);
-    cuda::LaunchShape shape;
-    shape.grid[0] = static_cast<unsigned>(problem.m);
-    constexpr int kColumnsEach = 16;
-    constexpr int kMostThreads = 256;
-    shape.threads =
-        static_cast<unsigned>(std::clamp(params.pitch / kColumnsEach / 32 * 32, 32, kMostThreads));
-    shape.dependent = operands.early != Early::none;
+    const auto pitch = static_cast<int>(workspace_of(problem).pitch);
+    QuantiseParams params = rounding_params(problem, operands, pitch, codes, scales);
     void* arguments[] = {&params};
-    quantise_->launch(shape, arguments, on);
+    quantise_->launch(rounding_shape(problem, operands, pitch), arguments, on);
   }
 
   void multiply(const Problem& problem, const Operands& operands, const char* codes,

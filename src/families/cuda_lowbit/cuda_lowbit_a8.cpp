@@ -5,6 +5,7 @@
 #include "families/cuda_family.hpp"
 #include "families/cuda_lowbit/a8_kernel.hpp"
 #include "families/cuda_lowbit/a8_setting.hpp"
+#include "families/cuda_lowbit/rounding.hpp"
 #include "families/cuda_lowbit/weight.hpp"
 #include "formats/packed_layout.hpp"
 #include "model/lowbit_a8_cost.hpp"
@@ -137,35 +138,23 @@ class CudaLowbitA8 final : public CudaFamily {
     constexpr int kDirect = 0;
     constexpr int kColumns = 2;
     std::string preamble = "namespace gemwright_device {\n";
-    preamble += fmt::format(
-        "constexpr int kType = {}, kTypeD = {}, kStore = {}, kTypeC = {}, kBias = {};\n",
-        static_cast<int>(p.a.type), static_cast<int>(p.d.type),
-        stores_by_copies(s, p) ? kColumns : kDirect, static_cast<int>(c),
-        static_cast<int>(transposed(p).bias));
+    preamble += fmt::format("constexpr int kTypeD = {}, kStore = {}, kTypeC = {}, kBias = {};\n",
+                            static_cast<int>(p.d.type), stores_by_copies(s, p) ? kColumns : kDirect,
+                            static_cast<int>(c), static_cast<int>(transposed(p).bias));
     preamble += fmt::format(
         "constexpr int kTypeBias = {}, kTileN = {}, kPart = {}, kSums = {}, kStages = {}, "
         "kConsumers = {};\n"
         "constexpr int kBuffers = 2, kCluster = {};\n"
-        "constexpr bool kHasC = {}, kOverlap = {}, kTurns = {}, kVectors = {}, kOrdered = {};\n",
+        "constexpr bool kHasC = {}, kOverlap = {}, kTurns = {};\n",
         static_cast<int>(p.bias_type), s.cols, s.part, s.sums, s.stages, s.consumers, s.cluster,
-        p.c.has_value(), s.pace == Pace::overlap, s.pace == Pace::turns, reads_vectors(p),
-        p.weight->ordered);
+        p.c.has_value(), s.pace == Pace::overlap, s.pace == Pace::turns);
+    preamble += rounding_preamble(p, Rounded::e4m3_bytes);
     preamble += weight_preamble(p) + "}\n";
     return {.file = "gemm_lowbit_a8.cu",
             .preamble = std::move(preamble),
             .kernel_name = "gemm_lowbit_a8",
             .sm = 90,
             .arch_specific = true};
-  }
-
- private:
-  // Whether rows of A are read 8 elements at a time.
-  static bool reads_vectors(const Problem& p) {
-    constexpr int kBytes = 16;
-    const cuda_layout::Input a = cuda_layout::input_a(p);
-    return p.a.type != DataType::f32 && !p.weight->ordered &&
-           a.major() == cuda_layout::Major::along_k &&
-           a.vector(kBytes) * size_bytes(p.a.type) == kBytes;
   }
 };
 

@@ -80,6 +80,7 @@ model::LowbitWideWork work_of(const WideSetting& s, const Problem& p) {
   work.stream_k = s.stream_k;
   work.across = s.across;
   if (scaling_of(p) == Scaling::sums) work.sums_scaled = sums_scaled(s, *p.weight);
+  work.sums_activations = p.weight->zero == Zero::real;
   work.parts = s.part > 0 ? s.cols / s.part : 1;
   work.scales_weights = scaling_of(p) == Scaling::weights;
   work.arithmetic = p.weight->codes == Codes::integer && s.lookup == 0;
@@ -93,6 +94,8 @@ model::LowbitWideWork work_of(const WideSetting& s, const Problem& p) {
 
 class CudaLowbitWide final : public CudaFamily {
  public:
+  explicit CudaLowbitWide(bool row_factors) : row_factors_(row_factors) {}
+
   std::string_view name() const override { return "cuda_lowbit_wide"; }
   int version() const override { return 2; }
 
@@ -100,7 +103,6 @@ class CudaLowbitWide final : public CudaFamily {
     if (auto reason = refuse_weight(p)) return reason;
     if (auto reason = refuse_device(device)) return reason;
     if (p.weight->ordered) return "columns of the weight have an order of their own";
-    if (p.weight->zero == Zero::real) return "zero points are real numbers";
     if (p.a.col_stride != 1 || p.a.alignment % 16 != 0 ||
         (p.m > 1 && (p.a.row_stride <= 0 || p.a.row_stride % 8 != 0))) {
       return "A does not lie as bulk copies take it: K contiguous, rows of whole 16 bytes";
@@ -187,10 +189,10 @@ class CudaLowbitWide final : public CudaFamily {
     preamble += fmt::format(
         "constexpr int kTypeBias = {}, kTileN = {}, kStages = {}, kConsumers = {};\n"
         "constexpr int kBuffers = {}, kSplit = {}, kScaling = {}, kPart = {}, kDepth = {};\n"
-        "constexpr bool kStreamK = {}, kHasC = {}, kAcross = {}, kOverlap = {};\n",
+        "constexpr bool kStreamK = {}, kHasC = {}, kAcross = {}, kOverlap = {}, kFactors = {};\n",
         static_cast<int>(p.bias_type), s.cols, s.stages, s.consumers, buffers(s), s.split,
         static_cast<int>(scaling_of(p)), s.part, s.depth(), s.stream_k, p.c.has_value(), s.across,
-        s.part > 0 || s.cols <= most_overlapped_columns(p, s.consumers));
+        s.part > 0 || s.cols <= most_overlapped_columns(p, s.consumers), row_factors_);
     preamble += weight_preamble(p, s.lookup) + "}\n";
     return {.file = "gemm_lowbit_wide.cu",
             .preamble = std::move(preamble),
@@ -198,15 +200,23 @@ class CudaLowbitWide final : public CudaFamily {
             .sm = 90,
             .arch_specific = true};
   }
+
+ private:
+  bool row_factors_;
 };
 
 }  // namespace
 
+const CudaFamily& cuda_lowbit::wide_family(bool row_factors) {
+  static const CudaLowbitWide plain(false);
+  static const CudaLowbitWide with_factors(true);
+  return row_factors ? with_factors : plain;
+}
+
 namespace families {
 
 const Family& cuda_lowbit_wide() {
-  static const CudaLowbitWide family;
-  return family;
+  return cuda_lowbit::wide_family(false);
 }
 
 }  // namespace families

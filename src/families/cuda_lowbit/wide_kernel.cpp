@@ -19,11 +19,11 @@ namespace {
 using cuda_layout::tiles_of;
 using gemwright_device::LowbitWideParams;
 
-class WideKernel final : public CompiledKernel {
+class WideKernel final : public WideProduct {
  public:
   WideKernel(const CudaFamily& family, const Problem& problem, const Device& device,
              const Configuration& configuration)
-      : CompiledKernel(family, problem, device, configuration),
+      : WideProduct(family, problem, device, configuration),
         setting_(wide_setting_of(configuration)) {
     shape_.threads = static_cast<unsigned>(setting_.threads());
     shape_.shared_bytes = static_cast<unsigned>(shared_bytes(setting_, problem));
@@ -41,7 +41,13 @@ class WideKernel final : public CompiledKernel {
 
   void run(const Problem& problem, const Operands& operands, void* workspace,
            Stream on) const override {
+    run_with(problem, operands, nullptr, workspace, on);
+  }
+
+  void run_with(const Problem& problem, const Operands& operands, const float* row_factors,
+                void* workspace, Stream on) const override {
     LowbitWideParams params = parameters(problem, operands, workspace);
+    params.hopper.gemm.column_factors = row_factors;
     cuda::LaunchShape shape = shape_;
     shape.dependent = operands.early != Early::none;
     set_grid(params.hopper, shape, clusters_, setting_.split > 1 || setting_.across);
@@ -96,9 +102,9 @@ class WideKernel final : public CompiledKernel {
 
 }  // namespace
 
-std::shared_ptr<const Kernel> build_wide_kernel(const CudaFamily& family, const Problem& problem,
-                                                const Device& device,
-                                                const Configuration& configuration) {
+std::shared_ptr<const WideProduct> build_wide_kernel(const CudaFamily& family,
+                                                     const Problem& problem, const Device& device,
+                                                     const Configuration& configuration) {
   return std::make_shared<WideKernel>(family, problem, device, configuration);
 }
 

@@ -48,6 +48,7 @@ bool may_look_up(const Problem& p) {
 
 Scaling scaling_of(const Problem& p) {
   const WeightFormat& format = *p.weight;
+  if (format.zero == Zero::real) return Scaling::sums;  // and of activations
   if (format.grouping == Grouping::row || format.grouping == Grouping::tensor) return Scaling::rows;
   // E2M1 has 2 significant bits and a range of 2^4; e8m0 scales have 1 bit, e4m3 ones 4. fp16 lacks
   // e8m0's range.
@@ -60,6 +61,7 @@ Scaling scaling_of(const Problem& p) {
 int most_columns(const Problem& p, int consumers) {
   const bool sums = scaling_of(p) == Scaling::sums;  // take a second set of accumulators
   if (p.weight->codes == Codes::learned_per_row && consumers > 2) return 0;
+  if (p.weight->zero == Zero::real) return consumers == 2 ? 96 : consumers == 3 ? 48 : 16;
   if (consumers == 4) return !sums ? 96 : p.weight->zero == Zero::symmetric ? 64 : 32;
   if (consumers == 3) return sums ? 96 : 128;
   return 256;
@@ -67,13 +69,14 @@ int most_columns(const Problem& p, int consumers) {
 
 int most_overlapped_columns(const Problem& p, int consumers) {
   const bool sums = scaling_of(p) == Scaling::sums;
+  if (p.weight->zero == Zero::real) return consumers == 2 ? 64 : consumers == 3 ? 32 : 8;
   if (consumers == 4) return !sums ? 64 : p.weight->zero == Zero::symmetric ? 32 : 16;
   if (consumers == 3) return sums ? 64 : 128;
   return most_columns(p, consumers);
 }
 
 int part_columns(const Problem& p, int cols, int consumers) {
-  if (scaling_of(p) != Scaling::sums) return 0;
+  if (scaling_of(p) != Scaling::sums || p.weight->zero == Zero::real) return 0;
   if (consumers == 4) {
     const bool few = p.weight->bits <= 4 && p.weight->group == 64;
     return cols == 64 && few && p.weight->zero == Zero::symmetric ? 32 : 0;
