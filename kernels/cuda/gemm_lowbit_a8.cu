@@ -14,6 +14,7 @@
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
 #include "lowbit_fp8.cuh"
+#include "lowbit_ring.cuh"
 #include "mainloop_wgmma.cuh"
 #include "quantise_rows.cuh"
 
@@ -28,13 +29,8 @@ using GemmEpilogue = WarpgroupEpilogue<kStore, kBuffers, kTypeD, kHasC, kTypeC, 
 /// A stage is a window: 128 columns, two blocks of the weight.
 constexpr int kSets = Decoder::kSets;
 constexpr int kActivationBytes = kTileN * 128;
-constexpr int kCodeSpan = 2 * Decoder::kCodeSpan;
-constexpr int kScaleSpan = kSets * Decoder::kScaleSpan;
-constexpr int kZeroSpan = kSets * Decoder::kZeroSpan;
-constexpr int kScalesAt = kConsumers * kCodeSpan;
-constexpr int kZerosAt = kScalesAt + kConsumers * kScaleSpan;
-constexpr int kWeightBytes = kZerosAt + kConsumers * kZeroSpan;
-constexpr int kRingBytes = kStages * (kActivationBytes + kWeightBytes);
+using Stage = WeightStage<Decoder, kConsumers, 2, kSets, true>;
+constexpr int kRingBytes = kStages * (kActivationBytes + Stage::kBytes);
 constexpr int kBuffersAt = (kRingBytes + 1023) / 1024 * 1024;
 
 template <int kWidth, bool kUsed>
@@ -50,11 +46,8 @@ constexpr int kTablesAt = kBuffersAt + kConsumers * kBufferBytes;
 constexpr int kSharedAt = (kTablesAt + Decoder::Bytes::kTableBytes + 15) / 16 * 16;
 
 constexpr int kThreads = 128 * (1 + kConsumers);
-/// 65536 registers, of which a thread has at launch what 8 divides, are shared out again.
-constexpr int kAtLaunch = 65536 / kThreads / 8 * 8;
 constexpr int kProducerRegisters = 32;
-constexpr int kConsumerRegisters =
-    (kAtLaunch + (kAtLaunch - kProducerRegisters) / kConsumers) / 8 * 8;
+constexpr int kConsumerRegisters = consumer_registers(kConsumers, kProducerRegisters);
 
 /// What a window's products are cut into: a part of the columns for one group. kSums units are
 /// under way at a time, a divisor of their number: which sums are whose is then known to the
@@ -77,7 +70,7 @@ struct Shared {
 /// What all roles know.
 struct Work {
   char* memory;
-  unsigned ring;  // its address: finding it out anew takes three instructions
+  unsigned ring;  // its address
   Shared& shared;
   unsigned full, empty;  // addresses of barriers
   const LowbitWideParams& p;
@@ -89,7 +82,7 @@ struct Work {
     return ring + stage * kActivationBytes;
   }
   __device__ __forceinline__ unsigned weights(int stage) const {
-    return ring + kStages * kActivationBytes + stage * kWeightBytes;
+    return ring + kStages * kActivationBytes + stage * Stage::kBytes;
   }
   __device__ __forceinline__ Segments<false> segments() const {
     return {p.hopper, cluster, 0, steps};
@@ -102,27 +95,15 @@ struct Work {
   __device__ __forceinline__ bool is_short(int step) const {
     return 2 * step + 1 == p.weight.blocks;
   }
-};
-
-/// Calls f(tile, step, stage) for all windows of a CTA, once the stage is free.
-template <typename F>
-__device__ __forceinline__ void each_step(const Work& work, F f) {
-  RingPosition<kStages> at;
-  Segments<false> segments = work.segments();
-  for (Segment s; segments.next(s);) {
-    const HopperTile tile = hopper_tile_at(s.tile, work.cluster, work.p.hopper);
-#pragma unroll 1
-    for (int step = s.first; step < s.last; ++step) {
-      barrier_wait(&work.shared.empty[at.stage], at.parity ^ 1);
-      f(tile, step, at.stage);
-      at.next();
-    }
+  static __device__ __forceinline__ int block_of(int step, int /*consumer*/) { return 2 * step; }
+  __device__ __forceinline__ int depth(int step, int /*consumer*/) const {
+    return is_short(step) ? 1 : 2;
   }
-}
+};
 
 /// One thread. The map counts in pairs of codes.
 __device__ __forceinline__ void produce_activations(const Work& work, const TensorMap* map) {
-  each_step(work, [&](const HopperTile& tile, int step, int stage) {
+  each_step<kStages>(work, [&](const HopperTile& tile, int step, int stage) {
     Barrier* full = &work.shared.full[stage];
     barrier_arrive_expect(full, kActivationBytes);
     char* to = work.memory + stage * kActivationBytes;
@@ -133,42 +114,6 @@ __device__ __forceinline__ void produce_activations(const Work& work, const Tens
       copy_in_multicast(to + work.rank * (kShare * 128), map, full, step * 64,
                         tile.n * kTileN + work.rank * kShare, 0, work.p.hopper.b_policy,
                         (1 << kCluster) - 1);
-    }
-  });
-}
-
-/// One thread: codes of all consumers' tiles, or (not kOfCodes) scales and zero points.
-template <bool kOfCodes>
-__device__ __forceinline__ void produce_weights(const Work& work) {
-  const LowbitWeight& weight = work.p.weight;
-  each_step(work, [&](const HopperTile& tile, int step, int stage) {
-    Barrier* full = &work.shared.full[stage];
-    const unsigned to = work.weights(stage);
-    const int blocks = work.is_short(step) ? 1 : 2;
-    const int sets = kSets == 1 ? 1 : blocks;
-    const int each =
-        kOfCodes ? blocks * Decoder::kCodeSpan : sets * (Decoder::kScaleSpan + Decoder::kZeroSpan);
-    barrier_arrive_expect(full, static_cast<unsigned>(kConsumers * each));
-#pragma unroll 1  // registers are few
-    for (int i = 0; i < kConsumers; ++i) {
-      // Past the last tile of 64 rows there is nothing to read; what is read instead is not stored.
-      const long long wide = min(work.wide_tile(tile, i), work.p.wide_tiles - 1);
-      // `count` pieces from number `index` on.
-      const auto copy = [&](unsigned address, const void* from, long long index, int bytes,
-                            int count) {
-        copy_line(address, static_cast<const char*>(from) + index * bytes, count * bytes, full,
-                  work.p.hopper.a_policy);
-      };
-      if constexpr (kOfCodes) {
-        copy(to + i * kCodeSpan, weight.codes, wide * weight.blocks + 2 * step, Decoder::kCodeSpan,
-             blocks);
-      } else {
-        const long long index = wide * weight.sets + Places::set_of(2 * step);
-        copy(to + kScalesAt + i * kScaleSpan, weight.scales, index, Decoder::kScaleSpan, sets);
-        if constexpr (kZeroSpan > 0) {
-          copy(to + kZerosAt + i * kZeroSpan, weight.zeros, index, Decoder::kZeroSpan, sets);
-        }
-      }
     }
   });
 }
@@ -344,8 +289,9 @@ struct Consumer {
   __device__ __forceinline__ void load(Held& held) const {
     const unsigned weights = work.weights(at.stage);
     const int own = index();
-    decoder.load(held, weights + own * kCodeSpan, weights + kScalesAt + own * kScaleSpan,
-                 weights + kZerosAt + own * kZeroSpan);
+    decoder.load(held, weights + own * Stage::kCodeSpan,
+                 weights + Stage::kScalesAt + own * Stage::kScaleSpan,
+                 weights + Stage::kZerosAt + own * Stage::kZeroSpan);
   }
 
   /// Window number `step`, of that stage.
@@ -428,14 +374,11 @@ __device__ __forceinline__ void init_barriers(const Work& work) {
 
 __device__ __forceinline__ Work begin(const LowbitWideParams& p, char* memory) {
   auto& shared = *reinterpret_cast<Shared*>(memory + kSharedAt);
-  const auto address = [](const void* pointer) {
-    return static_cast<unsigned>(uniform(static_cast<int>(shared_address(pointer))));
-  };
   return {memory,
-          address(memory),
+          kept_address(memory),
           shared,
-          address(shared.full),
-          address(shared.empty),
+          kept_address(shared.full),
+          kept_address(shared.empty),
           p,
           kCluster > 1 ? static_cast<int>(cluster_rank()) : 0,
           static_cast<int>(blockIdx.x) / kCluster,
@@ -473,8 +416,8 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
       launch_next_kernel();
       produce_activations(work, &activations);
     }
-    if (warp == 1 && elect_one()) produce_weights<true>(work);
-    if (warp == 2 && elect_one()) produce_weights<false>(work);
+    if (warp == 1 && elect_one()) produce_weights<kStages, Stage, true>(work);
+    if (warp == 2 && elect_one()) produce_weights<kStages, Stage, false>(work);
     __syncwarp();
   } else {
     register_increase<kConsumerRegisters>();

@@ -12,6 +12,7 @@
 // kFactors (rows of activations have a factor each).
 #include "epilogue_wgmma.cuh"
 #include "hopper_schedule.cuh"
+#include "lowbit_ring.cuh"
 #include "mainloop_lowbit_wgmma.cuh"
 #include "part_sums.cuh"
 
@@ -50,13 +51,8 @@ constexpr int kSets = kGroup == 0 || kGroup > 64 ? 1 : kDepth;
 /// The ring: stages of activations, then stages of codes, scales and zero points of each consumer.
 constexpr int kBlockBytes = kTileN * 128;
 constexpr int kActivationBytes = kAlongK * kDepth * kBlockBytes;
-constexpr int kCodeSpan = kDepth * Decoder::kCodeSpan;
-constexpr int kScaleSpan = kSets * Decoder::kScaleSpan;
-constexpr int kZeroSpan = kSets * Decoder::kZeroSpan;
-constexpr int kScalesAt = kConsumers * kCodeSpan;
-constexpr int kZerosAt = kScalesAt + kConsumers * kScaleSpan;
-constexpr int kWeightBytes = kZerosAt + kConsumers * kZeroSpan;
-constexpr int kRingBytes = kStages * (kActivationBytes + kWeightBytes);
+using Stage = WeightStage<Decoder, kConsumers, kDepth, kSets, !kAcross>;
+constexpr int kRingBytes = kStages * (kActivationBytes + Stage::kBytes);
 
 constexpr int kThreads = 128 * (1 + kConsumers);
 template <int kWidth, bool kUsed>
@@ -72,11 +68,8 @@ constexpr int kPartBytes = kInParts ? Parts::kBytes : 0;
 /// The table is aligned to its rows' 256 bytes, what is copied out to 1024.
 constexpr int kTableAt = (kRingBytes + 1023) / 1024 * 1024;
 constexpr int kBuffersAt = kTableAt + Decoder::Codes::kTableBytes;
-/// 65536 registers, of which a thread has at launch what 8 divides, are shared out again.
-constexpr int kAtLaunch = 65536 / kThreads / 8 * 8;
 constexpr int kProducerRegisters = kConsumers > 2 ? 32 : 40;
-constexpr int kConsumerRegisters =
-    (kAtLaunch + (kAtLaunch - kProducerRegisters) / kConsumers) / 8 * 8;
+constexpr int kConsumerRegisters = consumer_registers(kConsumers, kProducerRegisters);
 static_assert(!kInParts || (!kStreamK && kStore == kStoreDirect));
 
 struct Shared {
@@ -89,7 +82,7 @@ struct Shared {
 /// What all roles know.
 struct Work {
   char* memory;
-  unsigned ring;  // its address: finding it out anew takes three instructions
+  unsigned ring;  // its address
   Shared& shared;
   unsigned full, empty;  // addresses of barriers
   const LowbitWideParams& p;
@@ -101,7 +94,7 @@ struct Work {
     return ring + stage * kActivationBytes;
   }
   __device__ __forceinline__ unsigned weights(int stage) const {
-    return ring + kStages * kActivationBytes + stage * kWeightBytes;
+    return ring + kStages * kActivationBytes + stage * Stage::kBytes;
   }
   __device__ __forceinline__ GemmSegments segments() const {
     return {p.hopper, cluster, first, last};
@@ -110,31 +103,19 @@ struct Work {
   static __device__ __forceinline__ int block_of(int step, int i) {
     return (kAcross ? step * kConsumers + i : step) * kDepth;
   }
+  /// Number of a consumer's first row of 64.
+  static __device__ __forceinline__ int wide_tile(const HopperTile& tile, int consumer) {
+    return tile.m * kWideTiles + (kAcross ? 0 : consumer);
+  }
   /// The last step may be short.
   __device__ __forceinline__ int depth(int step, int i) const {
     return max(0, min(kDepth, p.weight.blocks - block_of(step, i)));
   }
 };
 
-/// Calls f(tile, step, stage) for all steps of K of a CTA, once the stage is free.
-template <typename F>
-__device__ __forceinline__ void each_step(const Work& work, F f) {
-  RingPosition<kStages> at;
-  GemmSegments segments = work.segments();
-  for (Segment s; segments.next(s);) {
-    const HopperTile tile = hopper_tile_at(s.tile, work.cluster, work.p.hopper);
-#pragma unroll 1
-    for (int step = s.first; step < s.last; ++step) {
-      barrier_wait(&work.shared.empty[at.stage], at.parity ^ 1);
-      f(tile, step, at.stage);
-      at.next();
-    }
-  }
-}
-
 /// One thread. What lies past K is filled with zeros.
 __device__ __forceinline__ void produce_activations(const Work& work, const TensorMap* map) {
-  each_step(work, [&](const HopperTile& tile, int step, int stage) {
+  each_step<kStages>(work, [&](const HopperTile& tile, int step, int stage) {
     Barrier* full = &work.shared.full[stage];
     barrier_arrive_expect(full, kActivationBytes);
 #pragma unroll
@@ -142,52 +123,6 @@ __device__ __forceinline__ void produce_activations(const Work& work, const Tens
       char* to = work.memory + stage * kActivationBytes + i * kBlockBytes;
       const int k = (step * (kAlongK * kDepth) + i) * 64;
       copy_in(to, map, full, k, tile.n * kTileN, 0, work.p.hopper.b_policy);
-    }
-  });
-}
-
-/// One thread: codes of all consumers' tiles, or (not kOfCodes) scales and zero points.
-template <bool kOfCodes>
-__device__ __forceinline__ void produce_weights(const Work& work) {
-  const LowbitWeight& weight = work.p.weight;
-  each_step(work, [&](const HopperTile& tile, int step, int stage) {
-    Barrier* full = &work.shared.full[stage];
-    const unsigned to = work.weights(stage);
-    const auto bytes = [&](int depth) {
-      const int sets = kSets == 1 ? min(depth, 1) : depth;
-      return kOfCodes ? depth * Decoder::kCodeSpan
-                      : sets * (Decoder::kScaleSpan + Decoder::kZeroSpan);
-    };
-    int all = kConsumers * bytes(work.depth(step, 0));
-    if constexpr (kAcross) {
-      all = 0;
-#pragma unroll
-      for (int i = 0; i < kConsumers; ++i) all += bytes(work.depth(step, i));
-    }
-    barrier_arrive_expect(full, static_cast<unsigned>(all));
-#pragma unroll 1  // registers are few
-    for (int i = 0; i < kConsumers; ++i) {
-      const int depth = work.depth(step, i);
-      if (kAcross && depth == 0) break;
-      const int sets = kSets == 1 ? 1 : depth;
-      // Past the last tile of 64 rows there is nothing to read; what is read instead is not stored.
-      const long long wide = min(tile.m * kWideTiles + (kAcross ? 0 : i), work.p.wide_tiles - 1);
-      // `count` pieces from number `index` on.
-      const auto copy = [&](unsigned address, const void* from, long long index, int bytes,
-                            int count) {
-        copy_line(address, static_cast<const char*>(from) + index * bytes, count * bytes, full,
-                  work.p.hopper.a_policy);
-      };
-      if constexpr (kOfCodes) {
-        copy(to + i * kCodeSpan, weight.codes, wide * weight.blocks + Work::block_of(step, i),
-             Decoder::kCodeSpan, depth);
-      } else {
-        const long long index = wide * weight.sets + Places::set_of(Work::block_of(step, i));
-        copy(to + kScalesAt + i * kScaleSpan, weight.scales, index, Decoder::kScaleSpan, sets);
-        if constexpr (kZeroSpan > 0) {
-          copy(to + kZerosAt + i * kZeroSpan, weight.zeros, index, Decoder::kZeroSpan, sets);
-        }
-      }
     }
   });
 }
@@ -208,7 +143,7 @@ struct Consumer {
       : work(w), decoder(d), index(i) {}
 
   __device__ __forceinline__ int row_of(const HopperTile& tile) const {
-    return (tile.m * kWideTiles + (kAcross ? 0 : index)) * 64;
+    return Work::wide_tile(tile, index) * 64;
   }
 
   __device__ __forceinline__ void find_tables(const HopperTile& tile) {
@@ -247,8 +182,8 @@ struct Consumer {
   static constexpr bool kReal = Decoder::kReal;
   static_assert(!kReal || kPart == 0);
 
-  float sums[kPart > 0 ? 2 : 1][kSums];   // of a group, where sums are scaled
-  float activations_[kSums];  // sums of the same columns of K, for real zero points
+  float sums[kPart > 0 ? 2 : 1][kSums];  // of a group, where sums are scaled
+  float activations_[kSums];             // sums of the same columns of K, for real zero points
 
   /// Whether a block is the first, and the last, that is added to a sum.
   struct InGroup {
@@ -493,9 +428,10 @@ struct Consumer {
   __device__ __forceinline__ void read(Block& block, int number) const {
     const unsigned weights = work.weights(at.stage);
     const int set = kSets == 1 ? 0 : number;
-    decoder.read(block, weights + index * kCodeSpan + number * Decoder::kCodeSpan,
-                 weights + kScalesAt + index * kScaleSpan + set * Decoder::kScaleSpan,
-                 weights + kZerosAt + index * kZeroSpan + set * Decoder::kZeroSpan, tables);
+    decoder.read(block, weights + index * Stage::kCodeSpan + number * Decoder::kCodeSpan,
+                 weights + Stage::kScalesAt + index * Stage::kScaleSpan + set * Decoder::kScaleSpan,
+                 weights + Stage::kZerosAt + index * Stage::kZeroSpan + set * Decoder::kZeroSpan,
+                 tables);
   }
 
   static __device__ __forceinline__ void scale_rows(const Block& block, Accumulator& acc) {
@@ -582,10 +518,10 @@ __device__ __forceinline__ Work begin(const LowbitWideParams& p, char* memory) {
   };
   auto& shared = *reinterpret_cast<Shared*>(memory + kBuffersAt + kAfter);
   return {memory,
-          static_cast<unsigned>(uniform(static_cast<int>(shared_address(memory)))),
+          kept_address(memory),
           shared,
-          static_cast<unsigned>(uniform(static_cast<int>(shared_address(shared.full)))),
-          static_cast<unsigned>(uniform(static_cast<int>(shared_address(shared.empty)))),
+          kept_address(shared.full),
+          kept_address(shared.empty),
           p,
           rank,
           static_cast<int>(blockIdx.x) / kSplit,
@@ -624,8 +560,8 @@ extern "C" __global__ void __launch_bounds__(gemwright_device::kThreads, 1)
       launch_next_kernel();
       produce_activations(work, &activations);
     }
-    if (warp == 1 && elect_one()) produce_weights<true>(work);
-    if (warp == 2 && elect_one()) produce_weights<false>(work);
+    if (warp == 1 && elect_one()) produce_weights<kStages, Stage, true>(work);
+    if (warp == 2 && elect_one()) produce_weights<kStages, Stage, false>(work);
     __syncwarp();
     if constexpr (kSplit > 1) cluster_wait();
   } else {

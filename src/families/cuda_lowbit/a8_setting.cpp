@@ -95,8 +95,7 @@ int shared_bytes(const A8Setting& s, const Problem& p) {
   constexpr int kBlocks = kWindow / 64;
   constexpr int kTableBytes = 16;
   const WeightFormat& format = *p.weight;
-  const int sets = has_one_scale_a_row(format) || format.group >= kWindow ? 1 : kBlocks;
-  const int weights = s.consumers * 64 * (kBlocks * 8 * format.bits + sets * scale_bytes(p));
+  const int weights = s.consumers * stage_bytes(p, kBlocks);
   const int ring = s.stages * (s.cols * kWindow + weights);
   const int chunk = stores_by_copies(s, p) ? 64 * size_bytes(p.d.type) * chunk_columns(s, p) : 0;
   const int tables = format.zero == Zero::integer ? kTableBytes * ((1 << format.bits) + 1) : 0;

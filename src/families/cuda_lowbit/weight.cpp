@@ -69,6 +69,12 @@ int scale_bytes(const Problem& p) {
   return together * (scale + zero);
 }
 
+int stage_bytes(const Problem& p, int depth) {
+  const int group = group_of(*p.weight);
+  const int sets = group == 0 || group > formats::kTile ? 1 : depth;
+  return 64 * (depth * 8 * p.weight->bits + sets * scale_bytes(p));
+}
+
 std::optional<std::string> refuse_weight(const Problem& p) {
   if (!p.weight) return "B is not a low-bit weight";
   if (auto reason = refuse_activations(p)) return reason;

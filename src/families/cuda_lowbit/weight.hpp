@@ -28,6 +28,9 @@ int table_bytes(const WeightFormat& format);
 /// Of the scales and zero points that a row has in a block of 64 columns.
 int scale_bytes(const Problem& problem);
 
+/// Of what 64 rows have in a stage of `depth` blocks.
+int stage_bytes(const Problem& problem, int depth);
+
 /// Where a family may keep what it makes for a kernel that asks for `bytes` of the same workspace:
 /// after these and the counters.
 std::size_t after_workspace(std::size_t bytes);

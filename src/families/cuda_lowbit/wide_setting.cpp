@@ -104,11 +104,7 @@ int chunk_columns(const WideSetting& s, const Problem& p) {
 }
 
 int shared_bytes(const WideSetting& s, const Problem& p) {
-  const WeightFormat& format = *p.weight;
-  const bool whole = format.grouping == Grouping::row || format.grouping == Grouping::tensor;
-  const int depth = s.depth();
-  const int sets = whole || format.group > 64 ? 1 : depth;
-  const int weights = s.consumers * 64 * (depth * 8 * format.bits + sets * scale_bytes(p));
+  const int weights = s.consumers * stage_bytes(p, s.depth());
   const int ring = s.stages * (s.cols * 2 * s.stage_columns() + weights);
   const int chunk = stores_by_copies(s, p) ? 64 * size_bytes(p.d.type) * chunk_columns(s, p) : 0;
   // Parts of a split K.
@@ -117,7 +113,7 @@ int shared_bytes(const WideSetting& s, const Problem& p) {
   const int parts = (units + s.split - 1) / s.split * others * 2048;
   const int barriers = (2 * s.stages + 1) * 8 + s.consumers * 4;
   constexpr int kTable = 64 << 10;  // of 4-bit codes
-  return (ring + 1023) / 1024 * 1024 + (s.lookup > 0 ? kTable : table_bytes(format)) +
+  return (ring + 1023) / 1024 * 1024 + (s.lookup > 0 ? kTable : table_bytes(*p.weight)) +
          std::max(s.consumers * buffers(s) * chunk, parts) + barriers;
 }
 
