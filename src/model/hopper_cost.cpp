@@ -19,7 +19,7 @@ constexpr double kMathEfficiency = 0.9;
 constexpr double kWarpEfficiency = 0.62;
 constexpr double kWarpSustained = 0.64;
 constexpr double kSustained = 0.692;      // of the data sheet's peak: power bounds long products
-constexpr double kReadEfficiency = 0.93;  // of memory's attainable rate
+constexpr double kReadEfficiency = 0.99;  // of memory's attainable rate
 // A stage's round: copy issued, data there, multiplied, free again. In a cluster each round waits
 // for every CTA's, the longer the busier the device is.
 constexpr double kRound = 1.35e-6;
