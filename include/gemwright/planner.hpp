@@ -36,7 +36,8 @@ struct PlanOptions {
   /// Tune even when the store has an answer, and replace it; kernels that failed for this problem
   /// are tried again.
   bool retune = false;
-  /// "family" or "family/configuration": nothing else is considered and nothing is stored.
+  /// "family" or "family/configuration": nothing else is considered and nothing is stored, so that
+  /// it is refused with Mode::store_only.
   std::string force = {};
   Progress progress = {};
   /// Asked between steps; true ends tuning early with what is done.

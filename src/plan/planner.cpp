@@ -74,6 +74,11 @@ void check(const PlanOptions& options) {
     throw InvalidArgument("options.mode", std::to_string(static_cast<int>(options.mode)),
                           "tune, model or store_only");
   }
+  if (options.mode == Mode::store_only && !options.force.empty()) {
+    throw InvalidArgument("options.force", options.force,
+                          "nothing with Mode::store_only, since what is forced is not stored; "
+                          "Mode::model builds it without measuring");
+  }
   if (options.max_candidates < 0) {
     throw InvalidArgument("options.max_candidates", std::to_string(options.max_candidates),
                           "0 (all) or more");
