@@ -85,6 +85,15 @@ struct Explanation {
   /// Vendor library's first choice and best of its choices; 0 when not measured.
   double vendor_first_us = 0;
   double vendor_best_us = 0;
+  /// Why the chosen one is the one, in a sentence that continues "KERNEL: ".
+  std::string reason = {};
+  /// How times decided: "fastest" (none that was compared was faster), or the earlier answer, else
+  /// the model's first choice, kept since another was faster by less than the noise ("equal"), than
+  /// other programs took of the CPUs ("others"), than times wander on a restless machine
+  /// ("restless"), or since no time is evidence ("no_evidence"). Empty where no times decided.
+  /// `band` is the share of the fastest time within which one could be chosen.
+  std::string rule = {};
+  double band = 0;
   /// Time of the second over the chosen one's, as compared, minus 1; and the measurement's noise.
   double margin = 0;
   double noise = 0;

@@ -1,7 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/json.hpp"
 #include "cli/options.hpp"
-#include "cli/reason.hpp"
 #include "cli/text.hpp"
 #include "device/calibrate.hpp"
 #include "families/family.hpp"
@@ -10,7 +9,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -62,12 +60,13 @@ const CandidateReport* second(const Explanation& explanation) {
 }
 
 Json json_of(const lists::Entry& entry, const std::string& kernel, const Explanation& explanation,
-             const std::optional<tune::Ruling>& ruling, const BuildReport& report) {
+             const BuildReport& report) {
   Json json = to_json(entry, kernel, explanation);
   json["chosen"] = to_json(explanation.chosen);
-  if (ruling) {
-    json["rule"] = name(ruling->rule);
-    json["band"] = ruling->band;
+  if (!explanation.reason.empty()) json["reason"] = explanation.reason;
+  if (!explanation.rule.empty()) {
+    json["rule"] = explanation.rule;
+    json["band"] = explanation.band;
   }
   if (report.registers > 0) {
     json["built"] = {{"registers", report.registers},
@@ -86,14 +85,14 @@ Json json_of(const lists::Entry& entry, const std::string& kernel, const Explana
   return json;
 }
 
-void print_why(std::ostream& out, const Explanation& explanation,
-               const std::optional<tune::Ruling>& ruling) {
+void print_why(std::ostream& out, const Explanation& explanation) {
   const CandidateReport& chosen = explanation.chosen;
   if (chosen.family == "none") {
     out << "chosen   none: " << kEmptyResult << '\n';
     return;
   }
-  out << fmt::format("chosen   {}: {}\n", kernel_of(chosen), reason_of(explanation, ruling));
+  out << fmt::format("chosen   {}: {}{}\n", kernel_of(chosen), explanation.reason,
+                     explanation.source == Source::model ? " (see --tune)" : "");
   const bool measured = chosen.median_us > 0;
   const double us = measured ? chosen.median_us : chosen.predicted_us;
   out << fmt::format("time     {}{}, {} of the floor's speed ({}); bound by {}\n",
@@ -170,18 +169,17 @@ int run_explain(Context& context, const Options& options) {
     if (context.interrupted) return kInterrupted;
     const Plan plan = planner.plan(entry.problem, plan_options);
     const Explanation explanation = completed(plan, planner.candidates(entry.problem));
-    const auto& ruling = plan.impl().ruling();
     const auto& kernel = plan.impl().kernel;
     const BuildReport report = kernel ? kernel->report() : BuildReport{};
     if (options.output.json) {
-      json.push_back(json_of(entry, plan.kernel(), explanation, ruling, report));
+      json.push_back(json_of(entry, plan.kernel(), explanation, report));
       continue;
     }
     if (!first) context.out << '\n';
     first = false;
     context.out << fmt::format("problem  {}{} on {}\n", entry.role.empty() ? "" : entry.role + ": ",
                                key(entry.problem), device.name());
-    print_why(context.out, explanation, ruling);
+    print_why(context.out, explanation);
     print_built(context.out, report);
     print_candidates(context.out, explanation);
   }

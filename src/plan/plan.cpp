@@ -1,5 +1,6 @@
 #include "plan/explain.hpp"
 #include "plan/plan_impl.hpp"
+#include "plan/reason.hpp"
 #include <gemwright/plan.hpp>
 
 #include <utility>
@@ -52,26 +53,26 @@ Plan::Impl::Impl(const Problem& given_problem, const Canonical& canonical_form,
       name(why.chosen.family + "/" + why.chosen.configuration),
       pool(device, kernel ? kernel->workspace_bytes(form.problem) : 0),
       candidates_json_(std::move(candidates_json)),
-      explanation_(std::move(why)),
-      ruling_(ruling) {}
+      ruling_(ruling),
+      explanation_(std::move(why)) {}
 
-void Plan::Impl::read_evidence() const {
-  std::call_once(evidence_read_, [this] {
-    if (candidates_json_.empty()) return;
+void Plan::Impl::complete_explanation() const {
+  std::optional<tune::Ruling> ruling = ruling_;
+  if (!candidates_json_.empty()) {
     Evidence evidence = stored_evidence(candidates_json_);
     explanation_.candidates = std::move(evidence.candidates);
-    ruling_ = evidence.ruling;
-  });
+    ruling = evidence.ruling;
+  }
+  if (ruling) {
+    explanation_.rule = tune::name(ruling->rule);
+    explanation_.band = ruling->band;
+  }
+  if (kernel != nullptr) explanation_.reason = reason_of(explanation_, ruling);
 }
 
 const Explanation& Plan::Impl::explanation() const {
-  read_evidence();
+  std::call_once(completed_, [this] { complete_explanation(); });
   return explanation_;
-}
-
-const std::optional<tune::Ruling>& Plan::Impl::ruling() const {
-  read_evidence();
-  return ruling_;
 }
 
 void Plan::run(const Operands& operands, Stream stream, Workspace workspace) const {

@@ -20,10 +20,8 @@ class Plan::Impl {
   Impl(const Problem& given, const Canonical& form, const Device& device,
        std::shared_ptr<const Kernel> kernel, Explanation explanation,
        std::string candidates_json = {}, std::optional<tune::Ruling> ruling = {});
-  /// These read a stored plan's evidence at the first call.
+  /// Reads a stored plan's evidence at the first call.
   const Explanation& explanation() const;
-  /// How its times decided; nothing where they did not, or where it is not known.
-  const std::optional<tune::Ruling>& ruling() const;
 
   Problem given;
   Canonical form;
@@ -32,12 +30,12 @@ class Plan::Impl {
   mutable WorkspacePool pool;
 
  private:
-  void read_evidence() const;
+  void complete_explanation() const;
 
   const std::string candidates_json_;  // Record::candidates_json; empty unless from the store
-  mutable std::once_flag evidence_read_;
+  const std::optional<tune::Ruling> ruling_;  // of what was measured just now
+  mutable std::once_flag completed_;
   mutable Explanation explanation_;
-  mutable std::optional<tune::Ruling> ruling_;
 };
 
 class PlanSet::Impl {

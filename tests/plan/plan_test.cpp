@@ -275,8 +275,12 @@ TEST(Planner, ForcesAFamilyAndAConfiguration) {
   const Plan plan = planner().plan(problem, options);
   EXPECT_EQ(plan.kernel(), "cpu_reference/fp64");
   EXPECT_EQ(plan.explanation().source, Source::forced);
+  EXPECT_EQ(plan.explanation().reason, "asked for by name");
   options.force = "cpu_reference/fp64";
   EXPECT_EQ(planner().plan(problem, options).kernel(), "cpu_reference/fp64");
+  options.mode = Mode::store_only;
+  EXPECT_THROW(planner().plan(problem, options), InvalidArgument);
+  options.mode = Mode::model;
   options.force = "cpu_reference/fp65";
   EXPECT_THROW(planner().plan(problem, options), Unsupported);
   options.force = "cpu_reverence";
@@ -308,7 +312,10 @@ TEST(Planner, AnAnswerThatATimeLimitCutShortStaysUntilThereIsMoreTime) {
   EXPECT_EQ(cut.explanation().note, record->note);
   options.time_limit_s = 20;
   EXPECT_EQ(tuning.plan(problem, options).explanation().source, Source::tuned);
-  EXPECT_EQ(tuning.plan(problem, options).explanation().source, Source::store);
+  const Explanation stored = tuning.plan(problem, options).explanation();
+  EXPECT_EQ(stored.source, Source::store);
+  EXPECT_NE(stored.rule, "") << "the store keeps how times decided";
+  EXPECT_NE(stored.reason.find("when it was tuned"), std::string::npos) << stored.reason;
 }
 
 using Unwritable = test::FolderFixture;

@@ -1,10 +1,10 @@
-#include "cli/reason.hpp"
+#include "plan/reason.hpp"
 
 #include <optional>
 
 #include <gtest/gtest.h>
 
-namespace gemwright::cli {
+namespace gemwright {
 namespace {
 
 std::string reason(Source source, const std::optional<tune::Ruling>& ruling) {
@@ -46,4 +46,4 @@ TEST(Reason, WhatWasNotMeasuredIsSaid) {
 }
 
 }  // namespace
-}  // namespace gemwright::cli
+}  // namespace gemwright

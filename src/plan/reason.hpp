@@ -7,10 +7,10 @@
 #include <optional>
 #include <string>
 
-namespace gemwright::cli {
+namespace gemwright {
 
-/// What follows "chosen KERNEL: ". Without a ruling no rule is named: records of earlier versions
+/// Explanation::reason. Without a ruling no rule is named: records of earlier versions
 /// have none.
 std::string reason_of(const Explanation& explanation, const std::optional<tune::Ruling>& ruling);
 
-}  // namespace gemwright::cli
+}  // namespace gemwright

@@ -1,8 +1,8 @@
-#include "cli/reason.hpp"
+#include "plan/reason.hpp"
 
 #include <fmt/format.h>
 
-namespace gemwright::cli {
+namespace gemwright {
 namespace {
 
 // Of times that were taken `when`.
@@ -40,11 +40,11 @@ std::string reason_of(const Explanation& explanation, const std::optional<tune::
     case Source::store:
       return measured_reason(explanation, ruling, "when it was tuned");
     case Source::model:
-      return "the model's first choice; nothing was measured (see --tune)";
+      return "the model's first choice; nothing was measured";
     case Source::forced:
       return "asked for by name";
   }
   return {};
 }
 
-}  // namespace gemwright::cli
+}  // namespace gemwright
