@@ -91,11 +91,12 @@ std::vector<Named> sources(const CudaFamily& family, const Device& device) {
     const Problem problem = canonical(given).problem;
     if (family.refuse(problem, device)) continue;
     for (const auto& configuration : family.configurations(problem, device)) {
-      auto source = family.source(problem, device, configuration);
-      auto key = source.file + source.preamble;
-      distinct.try_emplace(std::move(key),
-                           Named{std::move(source), family.configuration_name(configuration) + " " +
-                                                        std::string(name(problem.a.type))});
+      for (auto& source : family.sources(problem, device, configuration)) {
+        auto key = source.file + source.preamble;
+        distinct.try_emplace(std::move(key),
+                             Named{std::move(source), family.configuration_name(configuration) +
+                                                          " " + std::string(name(problem.a.type))});
+      }
     }
   }
   std::vector<Named> list;

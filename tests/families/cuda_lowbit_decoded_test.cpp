@@ -1,11 +1,8 @@
-// Low-bit weights decoded for a dense product, without a GPU: which formats are exact, and that the
-// dense kernels with factors compile clean.
-#include "compile/compiler.hpp"
+// Low-bit weights decoded for a dense product, without a GPU: which formats are exact, and what a
+// plan asks for.
 #include "compile/nvrtc.hpp"
-#include "device/profile.hpp"
-#include "families/cuda_hopper/kernel.hpp"
-#include "families/cuda_hopper/setting.hpp"
 #include "model/rank.hpp"
+#include <gemwright/device.hpp>
 
 #include <algorithm>
 #include <string>
@@ -80,32 +77,6 @@ TEST(CudaLowbitDecoded, IsPredictedWhereRowsAreMany) {
     return one.family->name() == "cuda_lowbit_decoded";
   });
   EXPECT_LT(first - ranked.begin(), 5);  // as many as are measured
-}
-
-// Not one of the families that tests/compile goes through.
-TEST(CudaLowbitDecoded, DenseKernelsWithFactorsCompileClean) {
-  if (compile::nvrtc_version().empty()) GTEST_SKIP() << "no NVRTC";
-  const Device device = Device::parse("h200");
-  std::size_t turn = 0;
-  for (const bool rows : {false, true}) {
-    const CudaFamily& family = cuda_hopper::family_with({.rows = rows, .columns = !rows});
-    for (const std::int64_t m : {200, 4096}) {
-      for (const bool all : {false, true}) {
-        Problem p = Problem::linear(m, 4096, 4096, DataType::bf16);
-        if (all) {
-          p.c = p.d;
-          p.beta = 0.5F;
-          p.bias = Bias::per_column;
-        }
-        const auto list = family.configurations(p, device);
-        for (std::size_t at = turn++ * 7; at < list.size(); at += 61) {
-          const auto report = compile::compile(family.source(p, device, list[at])).report;
-          EXPECT_EQ(report.spill_bytes, 0) << family.configuration_name(list[at]);
-          EXPECT_EQ(report.log, "") << family.configuration_name(list[at]);
-        }
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // Low-bit weights with activations as codes in bf16, without a GPU.
-#include "compile/compiler.hpp"
-#include "compile/nvrtc.hpp"
-#include "families/cuda_lowbit/wide_kernel.hpp"
+#include "families/family.hpp"
 #include <gemwright/device.hpp>
 
 #include <string>
@@ -38,27 +36,6 @@ TEST(CudaLowbitRounded, TakesEveryFormatAndKindOfCodes) {
   Problem other = rounded_layer(16, "nf4", Activations::int8, DataType::f16);
   other.b.type = DataType::f16;
   EXPECT_NE(rounded_refusal(other).find("codebook"), std::string::npos);
-}
-
-// Not one of the families that tests/compile goes through.
-TEST(CudaLowbitRounded, KernelsWithFactorsCompileClean) {
-  if (compile::nvrtc_version().empty()) GTEST_SKIP() << "no NVRTC";
-  const Device device = Device::parse("h200");
-  const CudaFamily& family = cuda_lowbit::wide_family(true);
-  std::size_t turn = 0;
-  for (const std::string_view format : {"nvfp4", "nf4", "int8"}) {
-    for (const std::int64_t m : {4, 64, 4096}) {
-      Problem p = rounded_layer(m, format, Activations::as_given);
-      if (turn % 2 == 0) p.c = p.d, p.beta = 0.5F;
-      const auto list = family.configurations(p, device);
-      for (const std::size_t at : {turn * 7 % list.size(), list.size() - 1}) {
-        const auto report = compile::compile(family.source(p, device, list[at])).report;
-        EXPECT_EQ(report.spill_bytes, 0) << family.configuration_name(list[at]);
-        EXPECT_EQ(report.log, "") << family.configuration_name(list[at]);
-      }
-      ++turn;
-    }
-  }
 }
 
 }  // namespace

@@ -71,7 +71,9 @@ class GpuConformance : public GpuTest, public testing::WithParamInterface<Subjec
     for (const Check& one : list) {
       const Problem problem = canonical(one.description.problem).problem;
       for (const Configuration& configuration : one.configurations) {
-        sources.push_back(family->source(problem, device_, configuration));
+        for (auto& source : family->sources(problem, device_, configuration)) {
+          sources.push_back(std::move(source));
+        }
       }
     }
     build_ahead(sources);

@@ -23,7 +23,9 @@ class InvarianceOnGpu : public GpuTest {
       const Problem form = canonical(first_rows(problem, m)).problem;
       for (const Candidate& c : invariant_candidates(problem, m, device, kMost)) {
         const auto& family = dynamic_cast<const CudaFamily&>(*c.family);
-        sources.push_back(family.source(form, device, c.configuration));
+        for (auto& source : family.sources(form, device, c.configuration)) {
+          sources.push_back(std::move(source));
+        }
       }
     }
     build_ahead(sources);

@@ -2,6 +2,7 @@
 // that is exact so, sizes that end inside tiles and blocks, and runs that follow each other in one
 // workspace, the second beginning before the first has ended.
 #include "gpu/device_memory.hpp"
+#include "support/build_ahead.hpp"
 #include "support/gemm_case.hpp"
 
 #include <string>
@@ -21,7 +22,9 @@ constexpr std::string_view kFormats[] = {
 
 class CudaLowbitDecoded : public GpuTest, public testing::WithParamInterface<const char*> {
  protected:
-  static const Family& family() { return *families::find(GetParam()); }
+  static const CudaFamily& family() {
+    return dynamic_cast<const CudaFamily&>(*families::find(GetParam()));
+  }
 
   static Case layer(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view format,
                     DataType type, Fill fill) {
@@ -34,37 +37,46 @@ class CudaLowbitDecoded : public GpuTest, public testing::WithParamInterface<con
     return one;
   }
 
-  // One of three configurations: dense kernels are the same for all formats, and few to compile.
-  void check_some(const Case& one) {
+  // One of three configurations of each: dense kernels are the same for all formats, and few to
+  // compile. Says how many cases the family takes.
+  int check_all(const std::vector<Case>& cases) {
     const Device device = Device::cuda(0);
-    const Problem form = canonical(one.problem).problem;
-    if (family().refuse(form, device)) return;
-    memory_.clear();
-    Fixture fixture(one, memory_);
-    const auto list = family().configurations(form, device);
-    const Configuration& configuration = list[turn_++ % 3 * (list.size() - 1) / 2];
-    EXPECT_EQ(check(family(), device, configuration, fixture), "");
-    ++checked_;
+    std::vector<std::pair<Case, Configuration>> checks;
+    std::vector<compile::Source> sources;
+    for (const Case& one : cases) {
+      const Problem form = canonical(one.problem).problem;
+      if (family().refuse(form, device)) continue;
+      const auto list = family().configurations(form, device);
+      checks.emplace_back(one, list[checks.size() % 3 * (list.size() - 1) / 2]);
+      for (auto& source : family().sources(form, device, checks.back().second)) {
+        sources.push_back(std::move(source));
+      }
+    }
+    build_ahead(sources);
+    for (const auto& [one, configuration] : checks) {
+      memory_.clear();
+      EXPECT_EQ(check(family(), device, configuration, one, memory_), "");
+    }
+    return static_cast<int>(checks.size());
   }
 
   DeviceMemory memory_;
-  std::size_t turn_ = 0;
-  int checked_ = 0;
 };
 
 TEST_P(CudaLowbitDecoded, EveryExactFormat) {
+  std::vector<Case> cases;
   for (const std::string_view format : kFormats) {
     // D is the weight itself, element by element.
-    Case weight = layer(140, 200, 333, format, DataType::bf16, Fill::one_hot);
-    weight.problem.d.type = DataType::f32;
-    check_some(weight);
-    check_some(layer(300, 72, 1000, format, DataType::bf16, Fill::normal));
-    check_some(layer(130, 136, 136, format, DataType::f16, Fill::normal));
+    cases.push_back(layer(140, 200, 333, format, DataType::bf16, Fill::one_hot));
+    cases.back().problem.d.type = DataType::f32;
+    cases.push_back(layer(200, 72, 1000, format, DataType::bf16, Fill::normal));
+    cases.push_back(layer(130, 136, 136, format, DataType::f16, Fill::normal));
   }
-  EXPECT_GE(checked_, 30);
+  EXPECT_GE(check_all(cases), 30);
 }
 
 TEST_P(CudaLowbitDecoded, EveryEpilogue) {
+  std::vector<Case> cases;
   for (const std::string_view format : {"mxfp4", "nvfp4", "fp8"}) {
     for (const DataType out : {DataType::f32, DataType::bf16}) {
       Case one = layer(200, 264, 320, format, DataType::bf16, Fill::normal);
@@ -72,17 +84,18 @@ TEST_P(CudaLowbitDecoded, EveryEpilogue) {
       p.d.type = out;
       p.alpha = -0.5F;
       p.bias = out == DataType::f32 ? Bias::per_column : Bias::per_row;
-      check_some(one);
+      cases.push_back(one);
       p.c = p.d;
       p.beta = 1.5F;
       one.c_is_d = true;
-      check_some(one);
-      std::swap(p.d.row_stride, p.d.col_stride);
+      cases.push_back(one);
+      p.d.row_stride = 1;
       p.d.col_stride = 208;
       p.c = p.d;
-      check_some(one);
+      cases.push_back(one);
     }
   }
+  EXPECT_GE(check_all(cases), 6);
 }
 
 TEST_P(CudaLowbitDecoded, RunsFollowEachOtherInOneWorkspace) {

@@ -2,6 +2,7 @@
 // codes, any type and strides of A, epilogues, split and streamed K, rows with NaN; and bits that
 // stay the same in one workspace.
 #include "gpu/device_memory.hpp"
+#include "support/build_ahead.hpp"
 #include "support/gemm_case.hpp"
 
 #include <string>
@@ -17,7 +18,9 @@ constexpr std::string_view kFormats[] = {"nvfp4", "nf4",   "int4", "int4r:g64:f1
 
 class CudaLowbitRounded : public GpuTest {
  protected:
-  static const Family& family() { return *families::find("cuda_lowbit_rounded"); }
+  static const CudaFamily& family() {
+    return dynamic_cast<const CudaFamily&>(*families::find("cuda_lowbit_rounded"));
+  }
 
   static Case layer(std::int64_t m, std::int64_t n, std::int64_t k, std::string_view format,
                     Activations to, DataType type = DataType::bf16) {
@@ -32,63 +35,74 @@ class CudaLowbitRounded : public GpuTest {
     return one;
   }
 
-  // `count` configurations, spread over its list.
-  void check_some(const Case& one, std::size_t count) {
+  // Two configurations of each, from all over its list.
+  void check_all(const std::vector<Case>& cases) {
     const Device device = Device::cuda(0);
-    const Problem form = canonical(one.problem).problem;
-    ASSERT_EQ(family().refuse(form, device).value_or(""), "") << one.name;
-    memory_.clear();
-    Fixture fixture(one, memory_);
-    const auto list = family().configurations(form, device);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto& configuration = list[(turn_ + i * list.size() / count) % list.size()];
-      EXPECT_EQ(check(family(), device, configuration, fixture), "");
+    std::vector<std::pair<Case, Configuration>> checks;
+    std::vector<compile::Source> sources;
+    for (const Case& one : cases) {
+      const Problem form = canonical(one.problem).problem;
+      ASSERT_EQ(family().refuse(form, device).value_or(""), "") << one.name;
+      const auto list = family().configurations(form, device);
+      for (int i = 0; i < 2; ++i) {
+        checks.emplace_back(one, list[checks.size() * 7 % list.size()]);
+        for (auto& source : family().sources(form, device, checks.back().second)) {
+          sources.push_back(std::move(source));
+        }
+      }
     }
-    ++turn_;
+    build_ahead(sources);
+    for (const auto& [one, configuration] : checks) {
+      memory_.clear();
+      EXPECT_EQ(check(family(), device, configuration, one, memory_), "");
+    }
   }
 
   DeviceMemory memory_;
-  std::size_t turn_ = 0;
 };
 
 TEST_F(CudaLowbitRounded, EveryFormatAndKind) {
+  std::vector<Case> cases;
   for (const std::string_view format : kFormats) {
     for (const Activations to : {Activations::e4m3, Activations::int8}) {
-      check_some(layer(7, 200, 1000, format, to), 2);
-      check_some(layer(200, 72, 333, format, to, DataType::f16), 1);
+      cases.push_back(layer(7, 200, 1000, format, to));
+      cases.push_back(layer(150, 72, 333, format, to, DataType::f16));
     }
   }
+  check_all(cases);
 }
 
 TEST_F(CudaLowbitRounded, EveryEpilogueAndStridesOfA) {
+  std::vector<Case> cases;
   for (const Activations to : {Activations::e4m3, Activations::int8}) {
     Case one = layer(40, 264, 320, "nvfp4", to, DataType::f32);
     Problem& p = one.problem;
     p.alpha = -0.5F;
     p.bias = Bias::per_column;
-    check_some(one, 2);
+    cases.push_back(one);
     p.c = p.d;
     p.beta = 1.5F;
     one.c_is_d = true;
     p.a.row_stride = 1;
     p.a.col_stride = 40;
-    check_some(one, 2);
+    cases.push_back(one);
     p.a = {.type = DataType::f32, .row_stride = 0, .alignment = 4};
-    check_some(one, 1);
+    cases.push_back(one);
   }
+  check_all(cases);
 }
 
 TEST_F(CudaLowbitRounded, RowsOfNanInfinityAndZeros) {
+  std::vector<Case> cases;
   for (const Activations to : {Activations::e4m3, Activations::int8}) {
-    Case special = layer(90, 72, 41, "nvfp4", to);
-    special.fill = Fill::special;
-    check_some(special, 2);
-    Case zeros = layer(5, 72, 128, "nf4", to);
-    zeros.values = [](char operand, std::int64_t index) {
+    cases.push_back(layer(90, 72, 41, "nvfp4", to));
+    cases.back().fill = Fill::special;
+    cases.push_back(layer(5, 72, 128, "nf4", to));
+    cases.back().values = [](char operand, std::int64_t index) {
       return operand == 'a' && index / 128 % 2 == 0 ? 0.0 : 1.0;
     };
-    check_some(zeros, 2);
   }
+  check_all(cases);
 }
 
 TEST_F(CudaLowbitRounded, GraphReplaysWithTheSameBits) {

@@ -262,17 +262,24 @@ class CudaLowbitDecoded final : public CudaFamily {
             .arch_specific = sm == 90};
   }
 
+  std::vector<compile::Source> sources(const Problem& p, const Device& device,
+                                       const Configuration& configuration) const override {
+    return {source(p, device, configuration),
+            dense(p).source(Dense(p).form.problem, device, configuration)};
+  }
+
   std::shared_ptr<const Kernel> build(const Problem& problem, const Device& device,
                                       const Configuration& configuration) const override {
     return std::make_shared<DecodedKernel>(*this, dense(problem), problem, device, configuration);
   }
 
  private:
-  const Family& any() const {
-    return on_hopper_ ? cuda_hopper::family_with({}) : families::cuda_mma();
+  const CudaFamily& any() const {
+    if (on_hopper_) return cuda_hopper::family_with({});
+    return dynamic_cast<const CudaFamily&>(families::cuda_mma());
   }
 
-  const Family& dense(const Problem& p) const {
+  const CudaFamily& dense(const Problem& p) const {
     if (!on_hopper_ || !has_factors(*p.weight)) return any();
     const bool swapped = Dense(p).form.swapped;
     return cuda_hopper::family_with({.rows = swapped, .columns = !swapped});

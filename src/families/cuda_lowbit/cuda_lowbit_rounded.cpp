@@ -132,6 +132,11 @@ class CudaLowbitRounded final : public CudaFamily {
             .arch_specific = true};
   }
 
+  std::vector<compile::Source> sources(const Problem& p, const Device& device,
+                                       const Configuration& configuration) const override {
+    return {source(p, device, configuration), wide().source(product_of(p), device, configuration)};
+  }
+
   std::shared_ptr<const Kernel> build(const Problem& problem, const Device& device,
                                       const Configuration& configuration) const override {
     return std::make_shared<RoundedKernel>(*this, problem, device, configuration);
