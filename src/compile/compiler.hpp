@@ -1,7 +1,7 @@
 // From device code to cubins: NVRTC behind an on-disk cache. Works without a GPU.
 #pragma once
 
-#include "families/family.hpp"
+#include "compile/build_report.hpp"
 
 #include <memory>
 #include <string>

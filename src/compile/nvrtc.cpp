@@ -1,7 +1,7 @@
 #include "compile/nvrtc.hpp"
 
 #include "compile/sources.hpp"
-#include "device/cuda/shared_library.hpp"
+#include "files/shared_library.hpp"
 #include <gemwright/errors.hpp>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr int kMinimalSince = 12040;
 
 struct Nvrtc {
-  cuda::SharedLibrary library;
+  files::SharedLibrary library;
   decltype(&nvrtcVersion) version = nullptr;
   decltype(&nvrtcCreateProgram) create = nullptr;
   decltype(&nvrtcDestroyProgram) destroy = nullptr;
@@ -35,7 +35,7 @@ struct Nvrtc {
 };
 
 template <typename Function>
-bool find(const cuda::SharedLibrary& library, const char* name, Function& function) {
+bool find(const files::SharedLibrary& library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(library.symbol(name));
   return function != nullptr;
 }
@@ -43,7 +43,7 @@ bool find(const cuda::SharedLibrary& library, const char* name, Function& functi
 Nvrtc open() {
   constexpr std::array names{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
   Nvrtc nvrtc;
-  nvrtc.library = cuda::open_library("GEMWRIGHT_LIBNVRTC", names, "cuda_nvrtc");
+  nvrtc.library = files::open_library("GEMWRIGHT_LIBNVRTC", names, "cuda_nvrtc");
   if (!nvrtc.library) {
     nvrtc.error = fmt::format(
         "NVRTC is not there, so CUDA kernels cannot be compiled: {}. Install the CUDA toolkit (12 "
@@ -175,7 +175,7 @@ Compiled nvrtc_compile(const Source& source) {
 
   auto options = nvrtc_options(source);
   if (nvrtc().number >= kMinimalSince) options.emplace_back("--minimal");
-  for (const auto& folder : cuda::toolkit_folders("include", "cuda_runtime")) {
+  for (const auto& folder : files::toolkit_folders("include", "cuda_runtime")) {
     options.push_back("-I" + folder);
   }
   std::vector<const char*> arguments;

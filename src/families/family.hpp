@@ -1,6 +1,7 @@
 // What a kernel family is to the rest of the library.
 #pragma once
 
+#include "compile/build_report.hpp"
 #include "model/estimate.hpp"
 #include <gemwright/device.hpp>
 #include <gemwright/plan.hpp>
@@ -24,16 +25,6 @@ inline constexpr int kMaxParameters = 24;
 struct Configuration {
   std::array<std::int32_t, kMaxParameters> values{};
   bool operator==(const Configuration&) const = default;
-};
-
-/// What compiling a kernel said; zero or empty where there is nothing to compile.
-struct BuildReport {
-  int registers = 0;
-  int spill_bytes = 0;
-  std::size_t shared_bytes = 0;          // static
-  std::size_t dynamic_shared_bytes = 0;  // asked for at each launch
-  double compile_ms = 0;                 // 0 when it came from the cache
-  std::string log;                       // warnings
 };
 
 /// A built kernel. It takes the canonical problem it was built for, and any other that serves()

@@ -1,6 +1,6 @@
 #include "device/cuda/driver.hpp"
 
-#include "device/cuda/shared_library.hpp"
+#include "files/shared_library.hpp"
 
 #include <array>
 #include <atomic>
@@ -13,10 +13,10 @@ namespace {
 
 constexpr int kMaxDevices = 64;
 
-const SharedLibrary& library() {
-  static const SharedLibrary opened = [] {
+const files::SharedLibrary& library() {
+  static const files::SharedLibrary opened = [] {
     constexpr std::array names{"libcuda.so.1"};
-    return open_library("GEMWRIGHT_LIBCUDA", names, nullptr);
+    return files::open_library("GEMWRIGHT_LIBCUDA", names, nullptr);
   }();
   return opened;
 }

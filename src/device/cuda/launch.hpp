@@ -3,12 +3,14 @@
 
 #include "compile/compiler.hpp"
 #include <gemwright/device.hpp>
+#include <gemwright/problem.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace gemwright::cuda {
 

@@ -1,7 +1,7 @@
 #include "device/cuda/nvml.hpp"
 
 #include "device/cuda/driver.hpp"
-#include "device/cuda/shared_library.hpp"
+#include "files/shared_library.hpp"
 
 #include <array>
 
@@ -19,7 +19,7 @@ struct Nvml {
 
 Nvml open() {
   constexpr std::array names{"libnvidia-ml.so.1"};
-  const auto library = open_library("GEMWRIGHT_LIBNVML", names, nullptr);
+  const auto library = files::open_library("GEMWRIGHT_LIBNVML", names, nullptr);
   const auto start = reinterpret_cast<int (*)()>(library.symbol("nvmlInit_v2"));
   if (start == nullptr || start() != 0) return {};
   Nvml nvml;

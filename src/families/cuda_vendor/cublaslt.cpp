@@ -1,7 +1,7 @@
 #include "families/cuda_vendor/cublaslt.hpp"
 
 #include "device/cuda/driver.hpp"
-#include "device/cuda/shared_library.hpp"
+#include "files/shared_library.hpp"
 
 #include <array>
 #include <map>
@@ -20,7 +20,7 @@ struct Opened {
 Opened open() {
   constexpr std::array names{"libcublasLt.so.13", "libcublasLt.so.12"};
   Opened opened;
-  const auto library = cuda::open_library("GEMWRIGHT_LIBCUBLASLT", names, "cublas");
+  const auto library = files::open_library("GEMWRIGHT_LIBCUBLASLT", names, "cublas");
   if (!library) {
     opened.error = fmt::format(
         "cuBLASLt is not there: {}. Install the CUDA toolkit (12 or 13) or the pip package "

@@ -1,4 +1,4 @@
-#include "device/cuda/shared_library.hpp"
+#include "files/shared_library.hpp"
 
 #include <array>
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gemwright::cuda {
+namespace gemwright::files {
 namespace {
 
 constexpr const char* kOverride = "GEMWRIGHT_TEST_LIBRARY";
@@ -47,4 +47,4 @@ TEST(SharedLibrary, FoldersExist) {
 }
 
 }  // namespace
-}  // namespace gemwright::cuda
+}  // namespace gemwright::files

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace gemwright::cuda {
+namespace gemwright::files {
 
 /// A library held open for the process's life; empty when it was not found.
 struct SharedLibrary {
@@ -30,4 +30,4 @@ SharedLibrary open_library(const char* override_name, std::span<const char* cons
 /// Existing folders only.
 std::vector<std::string> toolkit_folders(const char* subfolder, const char* pip_package);
 
-}  // namespace gemwright::cuda
+}  // namespace gemwright::files

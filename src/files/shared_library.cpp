@@ -1,4 +1,4 @@
-#include "device/cuda/shared_library.hpp"
+#include "files/shared_library.hpp"
 
 #include "files/environment.hpp"
 
@@ -8,11 +8,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-namespace gemwright::cuda {
+namespace gemwright::files {
 namespace {
 
 namespace fs = std::filesystem;
-using files::environment;
 
 SharedLibrary open_path(const std::string& path) {
   SharedLibrary library;
@@ -108,4 +107,4 @@ SharedLibrary open_library(const char* override_name, std::span<const char* cons
   return missing;
 }
 
-}  // namespace gemwright::cuda
+}  // namespace gemwright::files
