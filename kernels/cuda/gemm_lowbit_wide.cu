@@ -72,6 +72,9 @@ constexpr int kProducerRegisters = kConsumers > 2 ? 32 : 40;
 constexpr int kConsumerRegisters = consumer_registers(kConsumers, kProducerRegisters);
 static_assert(!kInParts || (!kStreamK && kStore == kStoreDirect));
 
+/// Ids of barriers: 1 + c is for the threads of consumer c; kTurnBarrier + c gives it its turn.
+constexpr int kTurnBarrier = 8;
+
 struct Shared {
   Barrier full[kStages];
   Barrier empty[kStages];
@@ -162,10 +165,24 @@ struct Consumer {
     for (int i = 0; i < kTileN / 2; ++i) acc[i] = 0.0F;
     if (kAcross && first < last && work.depth(last - 1, index) == 0) --last;
     if (first == last) return;
+    if constexpr (kInPlace) units[0] = units[1] = 1.0F;
     if constexpr (kOverlap) {
       run_overlapped(first, last, acc);
     } else {
       run_in_turn(first, last, acc);
+    }
+    if constexpr (kInPlace) scale_by(units, acc);
+  }
+
+  /// Around all tiles.
+  __device__ __forceinline__ void begin_turns() const {
+    if constexpr (kTurns) {
+      if (index == kConsumers - 1) give_turn();
+    }
+  }
+  __device__ __forceinline__ void end_turns() const {
+    if constexpr (kTurns) {
+      if (index == 0) take_turn();
     }
   }
 
@@ -182,7 +199,14 @@ struct Consumer {
   static constexpr bool kReal = Decoder::kReal;
   static_assert(!kReal || kPart == 0);
 
+  static constexpr bool kInPlace = kScaling == kScaleInPlace;
+  /// Consumers begin their products in turn: then one scales while the other multiplies. Left to
+  /// themselves products interleave and end together, and while all scale nothing multiplies. Of
+  /// narrower tiles a turn costs more than that.
+  static constexpr bool kTurns = kInPlace && kOverlap && kTileN > 128 && kConsumers > 1;
+
   float sums[kPart > 0 ? 2 : 1][kSums];  // of a group, where sums are scaled
+  float units[2];                        // of accumulators, where they are scaled in place
   float activations_[kSums];             // sums of the same columns of K, for real zero points
 
   /// Whether a block is the first, and the last, that is added to a sum.
@@ -260,7 +284,7 @@ struct Consumer {
     if constexpr (kScaling != kScaleSums) wgmma_pin(acc);
     release(previous);
     at.next();
-    if constexpr (kScaling == kScaleRows) scale_rows(even, acc);  // as all blocks have it
+    if constexpr (kScaling == kScaleRows) scale_by(even.scale[0], acc);  // as all blocks have it
   }
 
   /// acc += a block times the activations at `from`, but for what finish() does. `kFirst`: which
@@ -283,11 +307,53 @@ struct Consumer {
     } else if constexpr (kScaling == kScaleSums) {
       finish_before();
       multiply_groups(block, acc, x, in_group, read_next);
+    } else if constexpr (kInPlace) {
+      finish_before();
+      multiply_in_place(block, acc, x, in_group, read_next);
     } else {
       multiply_all(block, acc, x);
       finish_before();
       read_next();
     }
+  }
+
+  /// As multiply_groups, in units.
+  template <typename ReadNext>
+  __device__ __forceinline__ void multiply_in_place(const Block& block, Accumulator& acc,
+                                                    unsigned long long x, InGroup in_group,
+                                                    ReadNext read_next) {
+#pragma unroll
+    for (int group = 0; group < Places::kTogether; ++group) {
+      if (in_group.begins) change_units(block.scale[group], acc);
+      if (group == 0) take_turn();
+      wgmma_fence();
+#pragma unroll
+      for (int j = 0; j < Places::kSteps; ++j) {
+        const int step = group * Places::kSteps + j;
+        Product::registers(acc, block.a[step], x + 2 * step, 1);
+      }
+      wgmma_commit();
+      if (group + 1 == Places::kTogether) {
+        give_turn();
+        read_next();
+      }
+      wgmma_wait<0>();
+      wgmma_pin(acc);
+    }
+  }
+
+  __device__ __forceinline__ void take_turn() const {
+    if constexpr (kTurns) named_barrier(kTurnBarrier + index, 256);
+  }
+  __device__ __forceinline__ void give_turn() const {
+    if constexpr (kTurns) named_barrier_arrive(kTurnBarrier + (index + 1) % kConsumers, 256);
+  }
+
+  __device__ __forceinline__ void change_units(const float (&to)[2], Accumulator& acc) {
+    const float ratios[2] = {units[0] * reciprocal(to[0]), units[1] * reciprocal(to[1])};
+    scale_by(ratios, acc);
+    units[0] = to[0];
+    units[1] = to[1];
   }
 
   /// Group by group, each of which is waited for; read_next() meets the last.
@@ -362,7 +428,7 @@ struct Consumer {
   __device__ __forceinline__ void finish(const Block& block, Accumulator& acc) {
     if constexpr (kPart > 0) {
       scale_sums<kPending>(block, kProducts - 1, sums[kAt], acc);
-    } else if constexpr (kScaling != kScaleSums) {
+    } else if constexpr (kScaling != kScaleSums && !kInPlace) {
       wgmma_wait<kPending>();
     }
   }
@@ -399,6 +465,9 @@ struct Consumer {
               block, acc, x,
               place_of(step, i, step == first && i == 0, step + 1 == last && i + 1 == depth),
               [] {});
+        } else if constexpr (kInPlace) {
+          multiply_in_place(block, acc, x, place_of(step, i, step == first && i == 0, false),
+                            [] {});
         } else {
           multiply_all(block, acc, x);
           wgmma_wait<0>();
@@ -408,7 +477,7 @@ struct Consumer {
       release(at.stage);
       at.next();
     }
-    if constexpr (kScaling == kScaleRows) scale_rows(block, acc);
+    if constexpr (kScaling == kScaleRows) scale_by(block.scale[0], acc);
   }
 
   /// Of block `number` of this consumer's.
@@ -434,9 +503,9 @@ struct Consumer {
                  tables);
   }
 
-  static __device__ __forceinline__ void scale_rows(const Block& block, Accumulator& acc) {
+  static __device__ __forceinline__ void scale_by(const float (&factors)[2], Accumulator& acc) {
 #pragma unroll
-    for (int e = 0; e < kTileN / 2; ++e) acc[e] *= block.scale[0][e % 4 / 2];
+    for (int e = 0; e < kTileN / 2; ++e) acc[e] *= factors[e % 4 / 2];
   }
 };
 
@@ -465,6 +534,7 @@ __device__ __forceinline__ void run_consumer(const Work& work, Consumer& consume
   const float unit = Decoder::Codes::kUnit * (kGlobalScale ? *work.p.weight.global_scale : 1.0F);
   GemmEpilogue epilogue{p.gemm, d_map, buffers + consumer.index * kBufferBytes, 1 + consumer.index};
   GemmSegments segments = work.segments();
+  consumer.begin_turns();
   for (Segment s; segments.next(s);) {
     const HopperTile tile = hopper_tile_at(s.tile, work.cluster, work.p.hopper);
     float acc[1][kTileN / 2];
@@ -493,6 +563,7 @@ __device__ __forceinline__ void run_consumer(const Work& work, Consumer& consume
       epilogue.template store<kTileN>(acc[0], row, tile.n * kTileN, 0);
     }
   }
+  consumer.end_turns();
   epilogue.finish_stores();
 }
 

@@ -3,7 +3,9 @@
 #include "gpu/device_memory.hpp"
 #include "support/build_ahead.hpp"
 #include "support/gemm_case.hpp"
+#include "tune/low_bit.hpp"
 
+#include <bit>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,28 +26,38 @@ class CudaLowbit : public GpuTest, public testing::WithParamInterface<const char
   }
 
   // Every `stride`th configuration.
-  void check_all(const std::vector<Problem>& problems, std::size_t stride = 1) {
+  void check_all(const std::vector<Case>& cases, std::size_t stride = 1) {
     const Device device = Device::cuda(0);
-    std::vector<std::pair<Problem, Configuration>> checks;
+    std::vector<std::vector<Configuration>> configurations(cases.size());
     std::vector<compile::Source> sources;
     std::size_t turn = 0;
-    for (const Problem& problem : problems) {
-      const Problem form = canonical(problem).problem;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const Problem form = canonical(cases[i].problem).problem;
       if (family().refuse(form, device)) continue;
       for (const auto& configuration : family().configurations(form, device)) {
         if (turn++ % stride != 0) continue;
-        checks.emplace_back(problem, configuration);
+        configurations[i].push_back(configuration);
         sources.push_back(family().source(form, device, configuration));
       }
     }
     build_ahead(sources);
-    for (const auto& [problem, configuration] : checks) {
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (configurations[i].empty()) continue;
       memory_.clear();
-      const std::string name = key(problem) + " " + family().configuration_name(configuration);
-      EXPECT_EQ(
-          check(family(), device, configuration, {name, problem, Fill::normal, false}, memory_),
-          "");
+      Fixture fixture(cases[i], memory_);
+      for (const Configuration& configuration : configurations[i]) {
+        EXPECT_EQ(check(family(), device, configuration, fixture), "")
+            << cases[i].name << " " << family().configuration_name(configuration);
+      }
     }
+  }
+
+  void check_all(const std::vector<Problem>& problems, std::size_t stride = 1) {
+    std::vector<Case> cases;
+    for (const Problem& problem : problems) {
+      cases.push_back({.name = key(problem), .problem = problem, .fill = Fill::normal});
+    }
+    check_all(cases, stride);
   }
 
   DeviceMemory memory_;
@@ -100,9 +112,45 @@ TEST_P(CudaLowbit, EveryFormat) {
     for (const DataType type : {DataType::bf16, DataType::f16}) {
       problems.push_back(layer(7, 328, 1088, format, type));
       problems.push_back(layer(30, 328, 1088, format, type));
+      problems.push_back(layer(200, 328, 1088, format, type));
     }
   }
-  check_all(problems, 41);
+  check_all(problems, 61);
+}
+
+// Scales as they come: of all sizes in a row, tiny or huge in all of it, negative, zero, subnormal.
+TEST_P(CudaLowbit, ScalesOfAnySize) {
+  constexpr float kBf16[][4] = {{0x1p-90F, -0x1.8p-88F, 0x1.2p-91F, 0x1p-94F},
+                                {0x1.4p70F, 0x1p72F, -0x1p66F, 0x1.8p71F},
+                                {0x1p-90F, 0x1.4p40F, -0x1p-70F, 0x1p64F},
+                                {0, 0x1.2p-3F, -0x1p-2F, 0},
+                                {0x1p-130F, 0, 0x1.8p-128F, 0x1p-126F}};
+  constexpr std::uint32_t kF16[][4] = {{1, 0x8003, 2, 0x0200},
+                                       {0x4c00, 0xcd00, 0x4e00, 0x5000},
+                                       {1, 0x4400, 0x8001, 0x2c00},
+                                       {0, 0x3c00, 0xb800, 0},
+                                       {0x03ff, 0x8400, 0x0400, 0}};
+  std::vector<Case> cases;
+  for (const std::int64_t m : {9, 150}) {
+    for (const std::string_view format : {"nf4:g64:bf16", "int4z:g32:bf16", "int4:g128:f16"}) {
+      const bool f16 = format.ends_with(":f16");
+      Problem problem = layer(m, 200, 1000, format, f16 ? DataType::f16 : DataType::bf16);
+      problem.d.type = DataType::f32;
+      CodedWeight weight = tune::test_weight(problem);
+      const std::int64_t groups = std::ssize(weight.scales) / weight.n;
+      for (std::int64_t i = 0; i < std::ssize(weight.scales); ++i) {
+        const std::int64_t row = i / groups % 5;
+        weight.scales[static_cast<std::size_t>(i)] =
+            f16 ? kF16[row][i % 4] : std::bit_cast<std::uint32_t>(kBf16[row][i % 4]) >> 16;
+      }
+      for (const float alpha : {1.0F, 0x1p90F}) {  // the second shows what is tiny
+        problem.alpha = alpha;
+        cases.push_back(
+            {.name = key(problem), .problem = problem, .fill = Fill::normal, .weight = weight});
+      }
+    }
+  }
+  check_all(cases, 3);
 }
 
 // What bulk copies cannot take of A.

@@ -89,7 +89,7 @@ class RoundedKernel final : public CompiledKernel {
 class CudaLowbitRounded final : public CudaFamily {
  public:
   std::string_view name() const override { return "cuda_lowbit_rounded"; }
-  int version() const override { return 1; }
+  int version() const override { return 2; }
 
   std::optional<std::string> refuse(const Problem& p, const Device& device) const override {
     if (!p.weight) return "B is not a low-bit weight";

@@ -58,7 +58,8 @@ bool worth_splitting(const WideSetting& s, const Problem& p, int multiprocessors
 bool worth_streaming(const WideSetting& s, const Problem& p, int multiprocessors) {
   constexpr int kLeastCols = 96;
   constexpr int kMostSums = 128;  // of wider ones registers run short
-  if (s.cols < kLeastCols || (scaling_of(p) == Scaling::sums && s.cols > kMostSums)) return false;
+  if (s.consumers == 4 || s.cols < kLeastCols) return false;
+  if (scaling_of(p, s.cols) == Scaling::sums && s.cols > kMostSums) return false;
   const double waves =
       static_cast<double>(tiles_of(p.n, s.rows()) * tiles_of(p.m, s.cols)) / multiprocessors;
   return waves > 0.25 && waves < 8 && waves / std::ceil(waves) < 0.95 && p.k >= 512;
@@ -79,12 +80,15 @@ model::LowbitWideWork work_of(const WideSetting& s, const Problem& p) {
   work.split = s.split;
   work.stream_k = s.stream_k;
   work.across = s.across;
-  if (scaling_of(p) == Scaling::sums) work.sums_scaled = sums_scaled(s, *p.weight);
+  const Scaling scaling = scaling_of(p, s.cols);
+  if (scaling == Scaling::sums || scaling == Scaling::in_place) {
+    work.sums_scaled = sums_scaled(s, *p.weight);
+  }
   work.sums_activations = p.weight->zero == Zero::real;
   work.parts = s.part > 0 ? s.cols / s.part : 1;
-  work.scales_weights = scaling_of(p) == Scaling::weights;
+  work.scales_weights = scaling == Scaling::weights;
   work.arithmetic = p.weight->codes == Codes::integer && s.lookup == 0;
-  work.overlaps = s.part > 0 || s.cols <= most_overlapped_columns(p, s.consumers);
+  work.overlaps = overlaps(s, p);
   work.rows_read = static_cast<double>(std::min<std::int64_t>(p.m, s.cols));
   work.row_bytes = 8 * p.weight->bits + scale_bytes(p);
   work.weight_bytes = static_cast<double>(formats::packed_layout(*p.weight, p.n, p.k).bytes);
@@ -97,7 +101,7 @@ class CudaLowbitWide final : public CudaFamily {
   explicit CudaLowbitWide(bool row_factors) : row_factors_(row_factors) {}
 
   std::string_view name() const override { return "cuda_lowbit_wide"; }
-  int version() const override { return 2; }
+  int version() const override { return 3; }
 
   std::optional<std::string> refuse(const Problem& p, const Device& device) const override {
     if (auto reason = refuse_weight(p)) return reason;
@@ -191,8 +195,8 @@ class CudaLowbitWide final : public CudaFamily {
         "constexpr int kBuffers = {}, kSplit = {}, kScaling = {}, kPart = {}, kDepth = {};\n"
         "constexpr bool kStreamK = {}, kHasC = {}, kAcross = {}, kOverlap = {}, kFactors = {};\n",
         static_cast<int>(p.bias_type), s.cols, s.stages, s.consumers, buffers(s), s.split,
-        static_cast<int>(scaling_of(p)), s.part, s.depth(), s.stream_k, p.c.has_value(), s.across,
-        s.part > 0 || s.cols <= most_overlapped_columns(p, s.consumers), row_factors_);
+        static_cast<int>(scaling_of(p, s.cols)), s.part, s.depth(), s.stream_k, p.c.has_value(),
+        s.across, overlaps(s, p), row_factors_);
     preamble += weight_preamble(p, s.lookup) + "}\n";
     return {.file = "gemm_lowbit_wide.cu",
             .preamble = std::move(preamble),

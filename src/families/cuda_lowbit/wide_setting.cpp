@@ -46,7 +46,7 @@ bool may_look_up(const Problem& p) {
   return format.codes == Codes::integer && format.bits == 4 && format.zero == Zero::symmetric;
 }
 
-Scaling scaling_of(const Problem& p) {
+Scaling scaling_of(const Problem& p, int cols) {
   const WeightFormat& format = *p.weight;
   if (format.zero == Zero::real) return Scaling::sums;  // and of activations
   if (format.grouping == Grouping::row || format.grouping == Grouping::tensor) return Scaling::rows;
@@ -55,28 +55,41 @@ Scaling scaling_of(const Problem& p) {
   const bool exact = format.codes == Codes::e2m1 &&
                      (format.scale == ScaleType::e4m3 ||
                       (format.scale == ScaleType::e8m0 && p.a.type == DataType::bf16));
-  return exact ? Scaling::weights : Scaling::sums;
+  if (exact) return Scaling::weights;
+  // Two scalings a column and group are few enough there to do without a second set of
+  // accumulators.
+  constexpr int kLeastInPlace = 96;
+  const bool in_range = p.a.type == DataType::bf16 || format.scale == ScaleType::f16 ||
+                        format.scale == ScaleType::e4m3;
+  return cols >= kLeastInPlace && in_range ? Scaling::in_place : Scaling::sums;
 }
 
 int most_columns(const Problem& p, int consumers) {
-  const bool sums = scaling_of(p) == Scaling::sums;  // take a second set of accumulators
+  const Scaling scaling = scaling_of(p, 256);
+  const bool sums = scaling == Scaling::sums;  // take a second set of accumulators
   if (p.weight->codes == Codes::learned_per_row && consumers > 2) return 0;
   if (p.weight->zero == Zero::real) return consumers == 2 ? 96 : consumers == 3 ? 48 : 16;
+  if (scaling == Scaling::in_place) return consumers == 2 ? 256 : consumers == 3 ? 160 : 128;
   if (consumers == 4) return !sums ? 96 : p.weight->zero == Zero::symmetric ? 64 : 32;
   if (consumers == 3) return sums ? 96 : 128;
   return 256;
 }
 
-int most_overlapped_columns(const Problem& p, int consumers) {
-  const bool sums = scaling_of(p) == Scaling::sums;
-  if (p.weight->zero == Zero::real) return consumers == 2 ? 64 : consumers == 3 ? 32 : 8;
-  if (consumers == 4) return !sums ? 64 : p.weight->zero == Zero::symmetric ? 32 : 16;
-  if (consumers == 3) return sums ? 64 : 128;
-  return most_columns(p, consumers);
+bool overlaps(const WideSetting& s, const Problem& p) {
+  const Scaling scaling = scaling_of(p, s.cols);
+  if (scaling == Scaling::in_place) return s.consumers < 4;
+  const bool sums = scaling == Scaling::sums;
+  const auto most = [&] {
+    if (p.weight->zero == Zero::real) return s.consumers == 2 ? 64 : s.consumers == 3 ? 32 : 8;
+    if (s.consumers == 4) return !sums ? 64 : p.weight->zero == Zero::symmetric ? 32 : 16;
+    if (s.consumers == 3) return sums ? 64 : 128;
+    return 256;
+  };
+  return s.part > 0 || s.cols <= most();
 }
 
 int part_columns(const Problem& p, int cols, int consumers) {
-  if (scaling_of(p) != Scaling::sums || p.weight->zero == Zero::real) return 0;
+  if (scaling_of(p, cols) != Scaling::sums || p.weight->zero == Zero::real) return 0;
   if (consumers == 4) {
     const bool few = p.weight->bits <= 4 && p.weight->group == 64;
     return cols == 64 && few && p.weight->zero == Zero::symmetric ? 32 : 0;

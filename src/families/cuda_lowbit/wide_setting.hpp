@@ -43,15 +43,18 @@ std::string name_of(const WideSetting& setting);
 bool may_look_up(const Problem& problem);
 
 /// How scales come in; the numbers are those of kernels/cuda/mainloop_lowbit_wgmma.cuh.
-enum class Scaling : int { weights = 0, sums = 1, rows = 2 };
-/// Weights where code * scale is exact in A's type, rows where all of a row share a scale, else
-/// sums of groups.
-Scaling scaling_of(const Problem& problem);
+enum class Scaling : int { weights = 0, sums = 1, rows = 2, in_place = 3 };
+/// Weights where code * scale is exact in A's type, rows where all of a row share a scale. Else
+/// sums of groups, or of tiles with many columns the accumulators in place, where a weight can take
+/// over what a scale has beyond the range of sums: bf16 has fp32's exponents, scales of 8 bits and
+/// fp16 need none.
+Scaling scaling_of(const Problem& problem, int cols);
 
-/// Columns that a consumer's registers have room for, and with it decoding while it multiplies.
+/// Columns that a consumer's registers have room for.
 int most_columns(const Problem& problem, int consumers);
-int most_overlapped_columns(const Problem& problem, int consumers);
-/// WideSetting::part where sums of groups are scaled: of tiles so wide that registers do not hold
+/// Whether they also have room for it to decode while it multiplies.
+bool overlaps(const WideSetting& setting, const Problem& problem);
+/// WideSetting::part: where sums of groups are scaled in tiles so wide that registers do not hold
 /// two sets of accumulators, and where a consumer has few.
 int part_columns(const Problem& problem, int cols, int consumers);
 
