@@ -4,19 +4,10 @@
 // columns, which is just how a panel lies. Tiles is the processor's unit, or a test's model of it.
 #pragma once
 
+#include "families/cpu_packed/kernels/amx_tiles.hpp"
 #include "families/cpu_packed/kernels/table.hpp"
 
 namespace gemwright::cpu_packed {
-
-/// Layout of the tile registers, as LDTILECFG reads it.
-struct alignas(64) TileLayout {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {};
-  std::uint8_t rows[16] = {};
-};
-static_assert(sizeof(TileLayout) == 64);
 
 // Registers: 0-3 hold D (upper and lower rows by left and right panel), 4-5 A, 6-7 B.
 template <class Tiles, int kRows, int kPanels>
