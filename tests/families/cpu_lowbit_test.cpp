@@ -46,7 +46,7 @@ std::vector<Setup> every_way(std::int64_t m) {
                          panels(Isa::avx2, cpu_packed::Isa::avx2, few > 4 ? 4 : few, 1, 128, 1),
                          panels(Isa::avx512, cpu_packed::Isa::avx512, few, 2, 128, 1),
                          panels(Isa::avx512, cpu_packed::Isa::avx512, few, 1, 64, 2)};
-  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16, Isa::avx512_vnni}) {
+  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16, Isa::avx512_vnni, Isa::amx}) {
     Setup stream{isa, Path::stream, {}};
     stream.blocks.threads = 2;
     all.push_back(stream);
@@ -99,6 +99,29 @@ TEST(LowBit, TakesStridesBatchesAndManyRows) {
     for (const Configuration& configuration :
          family().configurations(canonical(problem).problem, device)) {
       EXPECT_EQ(test::check(family(), device, configuration, fixture), "");
+    }
+  }
+}
+
+// Blocks of 16 rows, four at a time, and passes of 256; groups of a tile, of several, of a row.
+TEST(LowBit, ManyRowsByAmx) {
+  const Device device = Device::cpu();
+  if (!device.profile().cpu.features.amx_bf16) GTEST_SKIP() << "the CPU has no AMX";
+  for (const char* format : {"nf4", "int4:g128:f16", "mxfp4", "nvfp4", "int4:row:f32",
+                             "nf4:g256:f32", "fp4:g64:f32:order"}) {
+    for (const std::int64_t m : {1, 16, 17, 64, 83, 300}) {
+      const std::int64_t k = m % 2 == 0 ? 576 : 392;
+      const Problem problem =
+          canonical(Problem::linear(m, 100, k, DataType::bf16, parse_weight_format(format)))
+              .problem;
+      cpu_lowbit::Setup setup{Isa::amx, Path::stream, {}};
+      setup.blocks.threads = 2;
+      ASSERT_NE(kernels(setup.isa, setup.path, problem, device.profile().cpu.features), nullptr);
+      const auto memory = test::host_memory();
+      EXPECT_EQ(
+          test::check(family(), device, encode(setup),
+                      {.name = format, .problem = problem, .fill = test::Fill::normal}, *memory),
+          "");
     }
   }
 }

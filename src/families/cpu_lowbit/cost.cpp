@@ -27,6 +27,12 @@ CodeCost stream_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
   const double scales = fine ? 0.008e-9 : 0;
   if (isa == Isa::avx512_bf16) return {0.03e-9 + scales, 2.3 / cpu.bf16_flops};
   if (isa == Isa::avx512_vnni) return {0.006e-9 + scales, 1.35 / cpu.f32_flops};
+  if (isa == Isa::amx) {
+    // A group of a tile multiplies the whole tile, and what was multiplied is scaled. As measured on
+    // a core with AMX.
+    const auto groups = static_cast<double>(formats::groups_together(*problem.weight, problem.k));
+    return {0.03e-9 + scales, groups * (2 / model::amx_flops(cpu) + 0.9e-12)};
+  }
   return {0.021e-9 + scales, 2.9 / cpu.f32_flops};
 }
 
@@ -57,8 +63,10 @@ Estimate overlapped(const Problem& problem, const CpuProfile& cpu, const Setup& 
 
 Estimate streaming(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
   const CodeCost code = stream_cost(problem, cpu, setup.isa);
-  const double rows = static_cast<double>(problem.m) * static_cast<double>(problem.batch);
-  const double passes = std::max(1.0, rows / kMostRows);
+  const bool tiles = setup.isa == Isa::amx;
+  const std::int64_t m = tiles ? formats::ceil_div(problem.m, 16) * 16 : problem.m;
+  const double rows = static_cast<double>(m) * static_cast<double>(problem.batch);
+  const double passes = std::max(1.0, rows / (tiles ? kMostAmxRows : kMostRows));
   const double codes = static_cast<double>(problem.n) * static_cast<double>(problem.k);
   const double tasks =
       std::max(1.0, static_cast<double>(formats::ceil_div(problem.n, formats::kTile)) * passes);

@@ -10,8 +10,8 @@
 namespace gemwright::cpu_lowbit {
 namespace {
 
-constexpr std::array<std::string_view, 5> kIsaNames{"scalar", "avx2", "avx512", "avx512_bf16",
-                                                    "avx512_vnni"};
+constexpr std::array<std::string_view, 6> kIsaNames{"scalar",      "avx2",        "avx512",
+                                                    "avx512_bf16", "avx512_vnni", "amx"};
 
 // What is multiplied as integers.
 bool whole_numbers(const Problem& problem) {
@@ -31,7 +31,8 @@ bool streams(const Problem& problem) {
 
 bool streams_by(Isa isa, const Problem& problem) {
   switch (isa) {
-    case Isa::avx512_bf16: {
+    case Isa::avx512_bf16:
+    case Isa::amx: {
       // Codes that rows are rounded to are exact in bf16.
       const bool a = problem.a.type == DataType::bf16 || rounds(problem);
       return a && problem.b.type == DataType::bf16;
@@ -55,6 +56,8 @@ bool has(Isa isa, const CpuFeatures& features) {
       return features.avx512 && features.avx512_bf16;
     case Isa::avx512_vnni:
       return features.avx512_vnni;
+    case Isa::amx:
+      return features.amx_bf16;
   }
   return false;
 }
@@ -71,6 +74,8 @@ const KernelTable* table_of(Isa isa) {
       return avx512_bf16_kernels();
     case Isa::avx512_vnni:
       return avx512_vnni_kernels();
+    case Isa::amx:
+      return amx_kernels();
   }
   return nullptr;
 }
@@ -154,8 +159,12 @@ std::string setup_name(const Setup& setup) {
 }
 
 std::string_view summation_name(const Setup& setup) {
-  constexpr std::array<std::string_view, 5> kStreams{
-      "", "", "lowbit_stream_avx512", "lowbit_stream_avx512_bf16", "lowbit_stream_avx512_vnni"};
+  constexpr std::array<std::string_view, 6> kStreams{"",
+                                                     "",
+                                                     "lowbit_stream_avx512",
+                                                     "lowbit_stream_avx512_bf16",
+                                                     "lowbit_stream_avx512_vnni",
+                                                     "lowbit_stream_amx"};
   // One chain of multiply-adds in the order of K, however that is divided into blocks.
   constexpr std::array<std::string_view, 5> kPanels{"lowbit_scalar", "lowbit_avx2", "lowbit_avx512",
                                                     "", ""};
@@ -209,7 +218,7 @@ std::vector<Setup> setups(const Problem& problem, const CpuProfile& cpu) {
     add_panels(problem, cpu, isa, result);
     break;
   }
-  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16, Isa::avx512_vnni}) {
+  for (const Isa isa : {Isa::avx512, Isa::avx512_bf16, Isa::avx512_vnni, Isa::amx}) {
     if (kernels(isa, Path::stream, problem, cpu.features) != nullptr)
       add_threads(cpu, isa, Path::stream, result);
   }

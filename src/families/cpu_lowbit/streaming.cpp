@@ -18,6 +18,12 @@ std::int64_t packed_row_bytes(const Problem& problem, const StreamKernels& kerne
   return ceil_div(problem.k, kTile) * kTile * kernels.a_bytes;
 }
 
+// Of all rows of an entry.
+std::int64_t packed_bytes(const Problem& problem, const StreamKernels& kernels) {
+  if (kernels.in_blocks) return AmxBlocks(*problem.weight, problem.m, problem.k).bytes;
+  return problem.m * packed_row_bytes(problem, kernels);
+}
+
 class Streaming {
  public:
   Streaming(const Problem& problem, const Operands& operands, const StreamKernels& kernels,
@@ -26,10 +32,11 @@ class Streaming {
         x_(operands),
         threads_(threads),
         kernels_(kernels),
-        row_bytes_(packed_row_bytes(problem, kernels)),
+        blocks_(*problem.weight, problem.m, problem.k),
+        row_bytes_(kernels.in_blocks ? blocks_.tile_bytes : packed_row_bytes(problem, kernels)),
         scales_(reinterpret_cast<float*>(workspace)),
         packed_a_(workspace + row_scale_bytes(problem)),
-        rounded_(reinterpret_cast<float*>(packed_a_ + problem.m * row_bytes_)),
+        rounded_(reinterpret_cast<float*>(packed_a_ + packed_bytes(problem, kernels))),
         weight_(weight_of(problem, operands)),
         epilogue_(*cpu_packed::kernels(cpu_packed::Isa::avx512)) {
     p_.alpha *= global_scale_of(weight_);
@@ -40,7 +47,7 @@ class Streaming {
       cpu::ThreadPool::global().run(
           static_cast<int>(p_.m), p_.m > 1 ? threads_ : 1,
           [&](int row, int participant) { pack(batch, row, rounded_ + participant * p_.k); });
-      for_tile_rows(weight_.layout.tiles_n, p_.m, kMostRows, threads_,
+      for_tile_rows(weight_.layout.tiles_n, p_.m, kernels_.most_rows, threads_,
                     [&](std::int64_t tile_row, std::int64_t row, std::int64_t rows) {
                       multiply(batch, tile_row, row, static_cast<int>(rows));
                     });
@@ -50,14 +57,15 @@ class Streaming {
  private:
   // `values` is room for a row of numbers.
   void pack(std::int64_t batch, std::int64_t row, float* values) const {
-    std::byte* out = packed_a_ + row * row_bytes_;
+    std::byte* out = packed_a_ + place_of(row);
     if (kernels_.round != nullptr) {
       load_row(p_, weight_, x_.a, batch, row, values);
       scales_[batch * p_.m + row] =
           kernels_.round(values, p_.k, IntegerRow(weight_.format, p_.k), out);
     } else if (rounds(p_)) {
       scales_[batch * p_.m + row] = round_row(p_, weight_, x_.a, batch, row, values);
-      kernels_.pack_row({.weight = &weight_, .a = values, .out = out});
+      kernels_.pack_row(
+          {.weight = &weight_, .a = values, .out = out, .tile_bytes = blocks_.tile_bytes});
     } else {
       const std::int64_t at = batch * p_.a.batch_stride + row * p_.a.row_stride;
       kernels_.pack_row({.weight = &weight_,
@@ -65,15 +73,20 @@ class Streaming {
                          .type = p_.a.type,
                          .stride = p_.a.col_stride,
                          .ordered = weight_.format.ordered,
-                         .out = out});
+                         .out = out,
+                         .tile_bytes = blocks_.tile_bytes});
     }
   }
 
+  std::int64_t place_of(std::int64_t row) const {
+    return kernels_.in_blocks ? blocks_.place(row) : row * row_bytes_;
+  }
+
   void multiply(std::int64_t batch, std::int64_t tile_row, std::int64_t row, int rows) const {
-    alignas(64) std::array<float, kMostRows * kTile> sums;
+    alignas(64) std::array<float, kMostAmxRows * kTile> sums;  // of the kernel that takes most rows
     kernels_.multiply({.weight = &weight_,
                        .tile_row = tile_row,
-                       .a = packed_a_ + row * row_bytes_,
+                       .a = packed_a_ + place_of(row),
                        .row_bytes = row_bytes_,
                        .rows = rows,
                        .sums = sums.data()});
@@ -92,10 +105,11 @@ class Streaming {
   const Operands& x_;
   int threads_;
   const StreamKernels& kernels_;
-  std::int64_t row_bytes_;
-  float* scales_;        // of all rows
-  std::byte* packed_a_;  // an entry's rows
-  float* rounded_;       // a row for each thread
+  AmxBlocks blocks_;
+  std::int64_t row_bytes_;  // or, in blocks, those of a tile of K
+  float* scales_;           // of all rows
+  std::byte* packed_a_;     // an entry's rows
+  float* rounded_;          // a row for each thread
   Weight weight_;
   const cpu_packed::KernelTable& epilogue_;
 };
@@ -106,7 +120,7 @@ std::size_t streaming_bytes(const Problem& problem, const StreamKernels& kernels
   const std::int64_t rounded =
       rounds(problem) ? threads * problem.k * std::int64_t{sizeof(float)} : 0;
   return row_scale_bytes(problem) +
-         static_cast<std::size_t>(problem.m * packed_row_bytes(problem, kernels) + rounded);
+         static_cast<std::size_t>(packed_bytes(problem, kernels) + rounded);
 }
 
 void run_streaming(const Problem& problem, const Operands& operands, const StreamKernels& kernels,

@@ -1,4 +1,4 @@
-// Path::stream: codes are looked up as they stream past up to kMostRows rows of A.
+// Path::stream: codes are looked up as they stream past some rows of A.
 #pragma once
 
 #include "families/cpu_lowbit/kernels/table.hpp"

@@ -2,6 +2,7 @@
 
 #include "families/cpu_packed/geometry.hpp"
 #include "model/cpu_cost.hpp"
+#include "model/cpu_rates.hpp"
 
 namespace gemwright::cpu_packed {
 namespace {
@@ -22,7 +23,7 @@ double widening(Loader loader) {
 
 double multiply_rate(const CpuProfile& cpu, const Setup& setup, Loader loader) {
   // Half of what the tiles' 1024 multiply-adds a cycle are to the two vector units' 32.
-  if (setup.isa == Isa::amx_bf16) return cpu.f32_flops * 16;
+  if (setup.isa == Isa::amx_bf16) return model::amx_flops(cpu);
   if (loader == Loader::bf16_dot) return cpu.bf16_flops;
   // The profile's rate is that of the widest vectors.
   if (setup.isa == Isa::scalar && cpu.features.avx2_fma) return cpu.f32_flops / 16;

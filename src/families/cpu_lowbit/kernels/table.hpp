@@ -11,8 +11,10 @@
 
 namespace gemwright::cpu_lowbit {
 
-/// Rows of A that one pass of a streaming kernel over the weight serves, at most.
+/// Rows of A that one pass of a streaming kernel over the weight serves, at most: of those that
+/// keep sums of each in registers, and of AMX.
 inline constexpr int kMostRows = 8;
+inline constexpr int kMostAmxRows = 256;
 /// Rows of W in a panel: columns of B that cpu_packed's micro-kernels take side by side.
 inline constexpr std::int64_t kPanelRows = 16;
 
@@ -39,7 +41,7 @@ using DecodePanel = void (*)(const Weight& weight, std::int64_t panel, std::int6
 struct Task {
   const Weight* weight = nullptr;
   std::int64_t tile_row = 0;
-  /// Packed by pack_row, `row_bytes` apart.
+  /// Packed by pack_row, `row_bytes` apart; for AMX blocks of rows, whose tiles of K are.
   const std::byte* a = nullptr;
   std::int64_t row_bytes = 0;
   int rows = 1;
@@ -55,6 +57,25 @@ struct Row {
   std::int64_t stride = 1;
   bool ordered = false;
   std::byte* out = nullptr;
+  /// For AMX: from a tile of K to the next, AmxBlocks::tile_bytes.
+  std::int64_t tile_bytes = 0;
+};
+
+/// How A is packed for AMX: [tile of K][block of 16 rows][group of the tile][half][pair][16
+/// rows][2] as bf16. A block of a tile and group is two matrix tiles of 1 KB.
+struct AmxBlocks {
+  static constexpr std::int64_t kRows = 16;
+  std::int64_t block_bytes;
+  std::int64_t tile_bytes;
+  std::int64_t bytes;
+
+  AmxBlocks(const WeightFormat& format, std::int64_t m, std::int64_t k)
+      : block_bytes(formats::groups_together(format, k) * 2048),
+        tile_bytes(formats::ceil_div(m, kRows) * block_bytes),
+        bytes(formats::ceil_div(k, formats::kTile) * tile_bytes) {}
+
+  /// Where a row's first element is, and those of a block that begins with it.
+  std::int64_t place(std::int64_t row) const { return row / kRows * block_bytes + row % kRows * 4; }
 };
 
 /// Columns that are summed as integers before the sum is scaled, at most: 256 codes of A add up to
@@ -136,6 +157,8 @@ struct StreamKernels {
   int a_bytes = 4;                          ///< of an element of A once packed
   /// Instead of pack_row: rows are rounded to IntegerRows, and codes are not looked up.
   RoundRow round = nullptr;
+  int most_rows = kMostRows;  ///< of a task
+  bool in_blocks = false;     ///< A is packed as AmxBlocks says
 };
 
 struct KernelTable {
@@ -152,5 +175,7 @@ const KernelTable* avx512_kernels();
 const KernelTable* avx512_bf16_kernels();
 /// Dot products of four 8-bit integers.
 const KernelTable* avx512_vnni_kernels();
+/// bf16 matrix tiles: A and the entries are bf16.
+const KernelTable* amx_kernels();
 
 }  // namespace gemwright::cpu_lowbit
