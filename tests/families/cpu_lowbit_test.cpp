@@ -108,7 +108,7 @@ TEST(LowBit, ManyRowsByAmx) {
   const Device device = Device::cpu();
   if (!device.profile().cpu.features.amx_bf16) GTEST_SKIP() << "the CPU has no AMX";
   for (const char* format : {"nf4", "int4:g128:f16", "mxfp4", "nvfp4", "int4:row:f32",
-                             "nf4:g256:f32", "fp4:g64:f32:order"}) {
+                             "nf4:g256:f32", "fp4:g64:f32:order", "int4z", "int4z:row:f16"}) {
     for (const std::int64_t m : {1, 16, 17, 64, 83, 300}) {
       const std::int64_t k = m % 2 == 0 ? 576 : 392;
       const Problem problem =

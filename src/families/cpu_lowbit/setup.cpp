@@ -22,10 +22,13 @@ bool whole_numbers(const Problem& problem) {
          !formats::runs_across_rows(format, problem.k);
 }
 
-// What the kernels that look up by permutes take.
-bool streams(const Problem& problem) {
+// What the kernels that look up by permutes take. AMX has a table for every zero point, of which
+// there is one a row and tile at most.
+bool streams(Isa isa, const Problem& problem) {
   const WeightFormat& format = *problem.weight;
-  return format.bits == 4 && format.zero == Zero::symmetric &&
+  const bool zeros = isa == Isa::amx && format.zero == Zero::integer &&
+                     formats::groups_together(format, problem.k) == 1;
+  return format.bits == 4 && (format.zero == Zero::symmetric || zeros) &&
          format.codes != Codes::learned_per_row && !formats::runs_across_rows(format, problem.k);
 }
 
@@ -185,7 +188,7 @@ const KernelTable* kernels(Isa isa, Path path, const Problem& problem,
   if (path == Path::integers) {
     return whole_numbers(problem) && table->integers.multiply != nullptr ? table : nullptr;
   }
-  const bool takes = streams(problem) && streams_by(isa, problem);
+  const bool takes = streams(isa, problem) && streams_by(isa, problem);
   return takes && table->stream.multiply != nullptr ? table : nullptr;
 }
 

@@ -43,33 +43,71 @@ using Matrix = std::array<std::uint16_t, kMatrixBytes / 2>;
 /// 16 rows of a tile of W: their even columns, then their odd ones.
 using Decoded = std::array<Matrix, 2>;
 
-class CodeTable {
+/// bf16 entries, twice: a permute of words reads 5 bits, of which the fifth is then of no
+/// consequence.
+struct alignas(64) Entries {
+  std::array<std::uint16_t, 32> words;
+
+  __m512i load() const { return _mm512_load_si512(words.data()); }
+};
+
+/// code - zero for every zero point.
+const Entries* less_zero_points() {
+  static const auto tables = [] {
+    std::array<Entries, 256> all;
+    for (std::size_t i = 0; i < 256 * 32; ++i) {
+      all[i / 32].words[i % 32] =
+          numeric::to_bf16(static_cast<float>(i % 16) - static_cast<float>(i / 32));
+    }
+    return all;
+  }();
+  return tables.data();
+}
+
+/// What the codes of a row of tiles stand for.
+class CodeRows {
  public:
-  /// bf16 entries, twice: a permute of words reads 5 bits, of which the fifth is then of no
-  /// consequence.
-  explicit CodeTable(const Weight& weight) {
-    alignas(64) std::array<std::uint16_t, 32> words;
-    for (std::size_t i = 0; i < 32; ++i) words[i] = numeric::to_bf16(weight.entries[i % 16]);
-    table_ = _mm512_load_si512(words.data());
+  CodeRows(const Weight& weight, std::int64_t tile_row)
+      : zeros_(weight.format.zero == Zero::symmetric
+                   ? nullptr
+                   : weight.data + weight.layout.zeros + tile_row * weight.layout.groups * kTile),
+        tables_(less_zero_points()) {
+    for (std::size_t i = 0; i < 32; ++i) {
+      entries_.words[i] = numeric::to_bf16(weight.entries[i % 16]);
+    }
   }
 
-  /// Of 8 lines: 16 rows of a tile.
-  void decode(const std::byte* codes, Decoded& out) const {
-    for (std::size_t row = 0; row < 8; ++row, codes += 64) {
-      const __m512i line = _mm512_loadu_si512(codes);
-      _mm_prefetch(reinterpret_cast<const char*>(codes + kCodesAhead), _MM_HINT_T1);
-      const auto put = [&](std::size_t half, std::size_t to, __m512i indices) {
-        _mm512_store_si512(&out[half][to * 32], _mm512_permutexvar_epi16(indices, table_));
-      };
-      put(0, row, line);
-      put(1, row, _mm512_srli_epi16(line, 4));
-      put(0, row + 8, _mm512_srli_epi16(line, 8));
-      put(1, row + 8, _mm512_srli_epi16(line, 12));
+  /// 8 lines, 16 rows of a tile from 16 * rows on, of a group (where there are zero points).
+  void decode(const std::byte* lines, std::int64_t group, std::int64_t rows, Decoded& out) const {
+    if (zeros_ == nullptr) {
+      const __m512i table = entries_.load();
+      for (std::size_t row = 0; row < 8; ++row) put(lines + row * 64, row, table, table, out);
+      return;
+    }
+    const std::byte* zeros = zeros_ + group * kTile + rows * kMatrixRows;
+    for (std::size_t row = 0; row < 8; ++row, zeros += 2) {
+      put(lines + row * 64, row, tables_[static_cast<std::size_t>(zeros[0])].load(),
+          tables_[static_cast<std::size_t>(zeros[1])].load(), out);
     }
   }
 
  private:
-  __m512i table_;
+  /// A line: rows `row` and `row` + 8.
+  static void put(const std::byte* line, std::size_t row, __m512i near, __m512i far, Decoded& out) {
+    const __m512i codes = _mm512_loadu_si512(line);
+    _mm_prefetch(reinterpret_cast<const char*>(line + kCodesAhead), _MM_HINT_T1);
+    const auto store = [&](std::size_t half, std::size_t to, __m512i indices, __m512i table) {
+      _mm512_store_si512(&out[half][to * 32], _mm512_permutexvar_epi16(indices, table));
+    };
+    store(0, row, codes, near);
+    store(1, row, _mm512_srli_epi16(codes, 4), near);
+    store(0, row + 8, _mm512_srli_epi16(codes, 8), far);
+    store(1, row + 8, _mm512_srli_epi16(codes, 12), far);
+  }
+
+  const std::byte* const zeros_;  // [group][row pair][n, n + 8]; null where there are none
+  const Entries* const tables_;
+  Entries entries_;
 };
 
 /// Scales of the 64 rows of a tile: [group of the tile][row].
@@ -128,7 +166,7 @@ class AmxStream {
   explicit AmxStream(const Task& task)
       : task_(task),
         weight_(*task.weight),
-        table_(weight_),
+        codes_(weight_, task.tile_row),
         scales_(weight_, task.tile_row),
         together_(formats::groups_together(weight_.format, weight_.k)),
         columns_(formats::group_columns(weight_.format, weight_.k)),
@@ -173,13 +211,13 @@ class AmxStream {
 
   /// 16 rows of W, from 16 * rows on.
   void decode(const Span& span, std::int64_t rows, Decoded* out) const {
-    const std::byte* codes =
+    const std::byte* lines =
         weight_.data + weight_.layout.codes +
         (task_.tile_row * weight_.layout.tiles_k + span.tile) * weight_.layout.tile_bytes +
         rows * (weight_.layout.tile_bytes / kRowsOfMatrices);
     for (std::int64_t tile = span.tile; tile < span.end; ++tile, ++out) {
-      table_.decode(codes, *out);
-      codes += weight_.layout.tile_bytes;
+      codes_.decode(lines, span.group, rows, *out);
+      lines += weight_.layout.tile_bytes;
     }
   }
 
@@ -334,7 +372,7 @@ class AmxStream {
 
   const Task& task_;
   const Weight& weight_;
-  const CodeTable table_;
+  const CodeRows codes_;
   RowScales scales_;
   const std::int64_t together_;  // groups of a tile
   const std::int64_t columns_;   // of a group
