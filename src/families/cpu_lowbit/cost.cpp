@@ -28,8 +28,8 @@ CodeCost stream_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
   if (isa == Isa::avx512_bf16) return {0.03e-9 + scales, 2.3 / cpu.bf16_flops};
   if (isa == Isa::avx512_vnni) return {0.006e-9 + scales, 1.35 / cpu.f32_flops};
   if (isa == Isa::amx) {
-    // A group of a tile multiplies the whole tile, and what was multiplied is scaled. As measured on
-    // a core with AMX.
+    // A group of a tile multiplies the whole tile, and what was multiplied is scaled. As measured
+    // on a core with AMX.
     const auto groups = static_cast<double>(formats::groups_together(*problem.weight, problem.k));
     return {0.03e-9 + scales, groups * (2 / model::amx_flops(cpu) + 0.9e-12)};
   }
