@@ -106,9 +106,11 @@ TEST(LowBit, TakesStridesBatchesAndManyRows) {
 // Blocks of 16 rows, four at a time, and passes of 256; groups of a tile, of several, of a row.
 TEST(LowBit, ManyRowsByAmx) {
   const Device device = Device::cpu();
-  if (!device.profile().cpu.features.amx_bf16) GTEST_SKIP() << "the CPU has no AMX";
-  for (const char* format : {"nf4", "int4:g128:f16", "mxfp4", "nvfp4", "int4:row:f32",
-                             "nf4:g256:f32", "fp4:g64:f32:order", "int4z", "int4z:row:f16"}) {
+  const auto& features = device.profile().cpu.features;
+  if (!features.amx_bf16) GTEST_SKIP() << "the CPU has no AMX";
+  for (const char* format :
+       {"nf4", "int4:g128:f16", "mxfp4", "nvfp4", "int4:row:f32", "nf4:g256:f32",
+        "fp4:g64:f32:order", "int4z", "int4z:row:f16", "int4z:g32:f16", "int4z:g16:f32"}) {
     for (const std::int64_t m : {1, 16, 17, 64, 83, 300}) {
       const std::int64_t k = m % 2 == 0 ? 576 : 392;
       const Problem problem =
@@ -116,7 +118,7 @@ TEST(LowBit, ManyRowsByAmx) {
               .problem;
       cpu_lowbit::Setup setup{Isa::amx, Path::stream, {}};
       setup.blocks.threads = 2;
-      ASSERT_NE(kernels(setup.isa, setup.path, problem, device.profile().cpu.features), nullptr);
+      ASSERT_NE(kernels(setup.isa, setup.path, problem, features), nullptr);
       const auto memory = test::host_memory();
       EXPECT_EQ(
           test::check(family(), device, encode(setup),

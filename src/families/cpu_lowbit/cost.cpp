@@ -28,10 +28,13 @@ CodeCost stream_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
   if (isa == Isa::avx512_bf16) return {0.03e-9 + scales, 2.3 / cpu.bf16_flops};
   if (isa == Isa::avx512_vnni) return {0.006e-9 + scales, 1.35 / cpu.f32_flops};
   if (isa == Isa::amx) {
-    // A group of a tile multiplies the whole tile, and what was multiplied is scaled. As measured
-    // on a core with AMX.
-    const auto groups = static_cast<double>(formats::groups_together(*problem.weight, problem.k));
-    return {0.03e-9 + scales, groups * (2 / model::amx_flops(cpu) + 0.9e-12)};
+    // Each group of a tile multiplies a whole one, unless scales are exponents; what was multiplied
+    // is scaled. As measured on a core with AMX.
+    const WeightFormat& format = *problem.weight;
+    const bool exponents = format.scale == ScaleType::e8m0 && format.codes == Codes::e2m1;
+    const auto groups = static_cast<double>(formats::groups_together(format, problem.k));
+    const double parts = exponents ? 1 : groups;
+    return {0.035e-9 * parts, parts * (2 / model::amx_flops(cpu) + 0.9e-12)};
   }
   return {0.021e-9 + scales, 2.9 / cpu.f32_flops};
 }

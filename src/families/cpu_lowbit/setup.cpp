@@ -22,12 +22,10 @@ bool whole_numbers(const Problem& problem) {
          !formats::runs_across_rows(format, problem.k);
 }
 
-// What the kernels that look up by permutes take. AMX has a table for every zero point, of which
-// there is one a row and tile at most.
+// What the kernels that look up by permutes take. AMX has a table for every zero point.
 bool streams(Isa isa, const Problem& problem) {
   const WeightFormat& format = *problem.weight;
-  const bool zeros = isa == Isa::amx && format.zero == Zero::integer &&
-                     formats::groups_together(format, problem.k) == 1;
+  const bool zeros = isa == Isa::amx && format.zero == Zero::integer;
   return format.bits == 4 && (format.zero == Zero::symmetric || zeros) &&
          format.codes != Codes::learned_per_row && !formats::runs_across_rows(format, problem.k);
 }

@@ -20,7 +20,7 @@ std::int64_t packed_row_bytes(const Problem& problem, const StreamKernels& kerne
 
 // Of all rows of an entry.
 std::int64_t packed_bytes(const Problem& problem, const StreamKernels& kernels) {
-  if (kernels.in_blocks) return AmxBlocks(*problem.weight, problem.m, problem.k).bytes;
+  if (kernels.in_blocks) return AmxBlocks(problem.m, problem.k).bytes;
   return problem.m * packed_row_bytes(problem, kernels);
 }
 
@@ -32,7 +32,7 @@ class Streaming {
         x_(operands),
         threads_(threads),
         kernels_(kernels),
-        blocks_(*problem.weight, problem.m, problem.k),
+        blocks_(problem.m, problem.k),
         row_bytes_(kernels.in_blocks ? blocks_.tile_bytes : packed_row_bytes(problem, kernels)),
         scales_(reinterpret_cast<float*>(workspace)),
         packed_a_(workspace + row_scale_bytes(problem)),
@@ -79,7 +79,7 @@ class Streaming {
   }
 
   std::int64_t place_of(std::int64_t row) const {
-    return kernels_.in_blocks ? blocks_.place(row) : row * row_bytes_;
+    return kernels_.in_blocks ? AmxBlocks::place(row) : row * row_bytes_;
   }
 
   void multiply(std::int64_t batch, std::int64_t tile_row, std::int64_t row, int rows) const {

@@ -61,21 +61,20 @@ struct Row {
   std::int64_t tile_bytes = 0;
 };
 
-/// How A is packed for AMX: [tile of K][block of 16 rows][group of the tile][half][pair][16
-/// rows][2] as bf16. A block of a tile and group is two matrix tiles of 1 KB.
+/// How A is packed for AMX: [tile of K][block of 16 rows][half][pair][16 rows][2] as bf16. A block
+/// of a tile is two matrix tiles of 1 KB.
 struct AmxBlocks {
   static constexpr std::int64_t kRows = 16;
-  std::int64_t block_bytes;
+  static constexpr std::int64_t kBytes = 2048;
   std::int64_t tile_bytes;
   std::int64_t bytes;
 
-  AmxBlocks(const WeightFormat& format, std::int64_t m, std::int64_t k)
-      : block_bytes(formats::groups_together(format, k) * 2048),
-        tile_bytes(formats::ceil_div(m, kRows) * block_bytes),
+  AmxBlocks(std::int64_t m, std::int64_t k)
+      : tile_bytes(formats::ceil_div(m, kRows) * kBytes),
         bytes(formats::ceil_div(k, formats::kTile) * tile_bytes) {}
 
   /// Where a row's first element is, and those of a block that begins with it.
-  std::int64_t place(std::int64_t row) const { return row / kRows * block_bytes + row % kRows * 4; }
+  static std::int64_t place(std::int64_t row) { return row / kRows * kBytes + row % kRows * 4; }
 };
 
 /// Columns that are summed as integers before the sum is scaled, at most: 256 codes of A add up to

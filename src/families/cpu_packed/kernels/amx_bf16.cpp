@@ -1,6 +1,6 @@
 #include "families/cpu_packed/kernels/table.hpp"
 
-#if defined(__AMX_TILE__) && defined(__AMX_BF16__)
+#if defined(__AMX_BF16__) || defined(__AMXBF16__)  // as GCC and as clang name it
 #include "families/cpu_packed/kernels/amx.hpp"
 #include "families/cpu_packed/kernels/avx512.hpp"
 #include "families/cpu_packed/kernels/store.hpp"
