@@ -79,6 +79,7 @@ class Streaming {
   }
 
   std::int64_t place_of(std::int64_t row) const {
+    if (p_.k == 0) return 0;  // nothing is packed, and there may be nowhere to
     return kernels_.in_blocks ? AmxBlocks::place(row) : row * row_bytes_;
   }
 

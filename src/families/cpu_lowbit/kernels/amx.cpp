@@ -61,9 +61,11 @@ bool exact_by_exponents(const WeightFormat& format) {
 const Entries* less_zero_points() {
   static const auto tables = [] {
     std::array<Entries, 256> all;
-    for (std::size_t i = 0; i < 256 * 32; ++i) {
-      all[i / 32].words[i % 32] =
-          numeric::to_bf16(static_cast<float>(i % 16) - static_cast<float>(i / 32));
+    for (std::size_t zero = 0; zero < all.size(); ++zero) {
+      for (std::size_t i = 0; i < 32; ++i) {
+        all[zero].words[i] =
+            numeric::to_bf16(static_cast<float>(i % 16) - static_cast<float>(zero));
+      }
     }
     return all;
   }();
