@@ -71,6 +71,7 @@ Identity identity() {
   result.model = static_cast<int>(model);
   result.stepping = static_cast<int>(version & 0xF);
   result.brand = brand_string();
+  result.amx = bit(query(7).edx, 24);
   return result;
 }
 

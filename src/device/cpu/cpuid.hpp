@@ -15,6 +15,7 @@ struct Identity {
   int model = 0;
   int stepping = 0;
   std::string brand;
+  bool amx = false;  // whether it has tiles, allowed or not
 };
 
 Identity identity();

@@ -16,6 +16,7 @@ struct Microarchitecture {
   int family, first_model, last_model, first_stepping, last_stepping;
   std::string_view name;
   bool server;
+  bool amx = false;
 };
 
 // Family and model numbers: Linux, arch/x86/include/asm/intel-family.h.
@@ -49,9 +50,9 @@ constexpr std::array kIntel = {
     Microarchitecture{6, 0xAC, 0xAC, 0, 15, "Meteor Lake", false},
     Microarchitecture{6, 0xBD, 0xBD, 0, 15, "Lunar Lake", false},
     Microarchitecture{6, 0xC5, 0xC6, 0, 15, "Arrow Lake", false},
-    Microarchitecture{6, 0x8F, 0x8F, 0, 15, "Sapphire Rapids", true},
-    Microarchitecture{6, 0xCF, 0xCF, 0, 15, "Emerald Rapids", true},
-    Microarchitecture{6, 0xAD, 0xAE, 0, 15, "Granite Rapids", true},
+    Microarchitecture{6, 0x8F, 0x8F, 0, 15, "Sapphire Rapids", true, true},
+    Microarchitecture{6, 0xCF, 0xCF, 0, 15, "Emerald Rapids", true, true},
+    Microarchitecture{6, 0xAD, 0xAE, 0, 15, "Granite Rapids", true, true},
     Microarchitecture{6, 0xAF, 0xAF, 0, 15, "Sierra Forest", true},
 };
 
@@ -77,7 +78,7 @@ const Microarchitecture* find(const std::array<Microarchitecture, size>& table,
   for (const Microarchitecture& entry : table) {
     if (entry.family == id.family && entry.first_model <= id.model &&
         id.model <= entry.last_model && entry.first_stepping <= id.stepping &&
-        id.stepping <= entry.last_stepping) {
+        id.stepping <= entry.last_stepping && (entry.amx || !id.amx)) {
       return &entry;
     }
   }

@@ -12,8 +12,9 @@ struct Name {
   std::string slug;  // "amd-epyc-zen4", "intel-xeon-emerald-rapids"
 };
 
-/// From family and model, so that a hidden brand string does not matter. Unknown models are named
-/// by their numbers: "intel-xeon-6-250".
+/// From family and model, so that a hidden brand string does not matter. Unknown models, and those
+/// that a virtual machine tells of while it has what they have not, are named by their numbers:
+/// "intel-xeon-6-250".
 Name name_of(const Identity& identity);
 
 }  // namespace gemwright::cpu

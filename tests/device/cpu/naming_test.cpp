@@ -37,6 +37,13 @@ TEST(CpuName, UnknownModelKeepsItsNumbers) {
             "intel-xeon-6-250");
 }
 
+TEST(CpuName, AModelThatLacksWhatIsThereIsNotIt) {
+  const std::string brand = "Intel(R) Xeon(R) Processor";
+  EXPECT_EQ(name_of({"GenuineIntel", 6, 0xA7, 1, brand}).slug, "intel-xeon-rocket-lake");
+  EXPECT_EQ(name_of({"GenuineIntel", 6, 0xA7, 1, brand, true}).slug, "intel-xeon-6-167");
+  EXPECT_EQ(name_of({"GenuineIntel", 6, 0xAD, 1, brand, true}).slug, "intel-xeon-granite-rapids");
+}
+
 TEST(CpuName, OtherProcessorsAreNamedByTheirMachine) {
   EXPECT_TRUE(name_of({}).slug.starts_with("cpu-"));
 }
