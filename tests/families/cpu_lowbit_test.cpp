@@ -103,7 +103,7 @@ TEST(LowBit, TakesStridesBatchesAndManyRows) {
   }
 }
 
-// Blocks of 16 rows, four at a time, and passes of 256; groups of a tile, of several, of a row.
+// Up to four blocks of 16 rows, and more; groups of a tile, of several, of a row.
 TEST(LowBit, ManyRowsByAmx) {
   const Device device = Device::cpu();
   const auto& features = device.profile().cpu.features;

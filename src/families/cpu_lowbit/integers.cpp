@@ -36,7 +36,7 @@ class Integers {
       cpu::ThreadPool::global().run(
           static_cast<int>(p_.m), p_.m > 1 ? threads_ : 1,
           [&](int row, int participant) { round(batch, row, rounded_ + participant * p_.k); });
-      for_tile_rows(weight_.layout.tiles_n, p_.m, kRowsOfBlock, threads_,
+      for_tile_rows(weight_.layout.tiles_n, p_.m, kRowsOfBlock, Keeps::tiles, threads_,
                     [&](std::int64_t tile_row, std::int64_t row, std::int64_t rows) {
                       multiply(batch, tile_row, row, rows);
                     });

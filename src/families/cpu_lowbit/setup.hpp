@@ -17,7 +17,7 @@ namespace gemwright::cpu_lowbit {
 enum class Isa : std::int32_t { scalar, avx2, avx512, avx512_bf16, avx512_vnni, amx };
 
 enum class Path : std::int32_t {
-  stream,    // codes are looked up as they stream past up to 8 rows of A, by AMX up to 256
+  stream,    // codes are looked up as they stream past up to 8 rows of A, by AMX up to 64
   panels,    // decoded once into panels, which cpu_packed's micro-kernels multiply with all rows
   integers,  // int8 activations: codes and activations are multiplied as integers
 };

@@ -47,7 +47,8 @@ class Streaming {
       cpu::ThreadPool::global().run(
           static_cast<int>(p_.m), p_.m > 1 ? threads_ : 1,
           [&](int row, int participant) { pack(batch, row, rounded_ + participant * p_.k); });
-      for_tile_rows(weight_.layout.tiles_n, p_.m, kernels_.most_rows, threads_,
+      const Keeps keeps = kernels_.in_blocks ? Keeps::rows : Keeps::tiles;
+      for_tile_rows(weight_.layout.tiles_n, p_.m, kernels_.most_rows, keeps, threads_,
                     [&](std::int64_t tile_row, std::int64_t row, std::int64_t rows) {
                       multiply(batch, tile_row, row, static_cast<int>(rows));
                     });

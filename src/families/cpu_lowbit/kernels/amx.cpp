@@ -34,8 +34,10 @@ using Tiles = cpu_packed::AmxTiles;
 constexpr std::int64_t kRowBytes = 64;  // of a matrix tile
 constexpr std::int64_t kMatrixRows = 16;
 constexpr std::int64_t kMatrixBytes = kMatrixRows * kRowBytes;
-/// Rows of matrix tiles in a tile of W, and the sums that are under way at a time.
+/// Rows of matrix tiles in a tile of W, and in the most rows of A: sums that are under way at a
+/// time.
 constexpr int kRowsOfMatrices = 4;
+static_assert(kMostAmxRows == kRowsOfMatrices * kMatrixRows);
 /// Bytes ahead in the stream of codes that are asked for, into L2.
 constexpr std::int64_t kCodesAhead = 12288;
 
@@ -355,7 +357,7 @@ class AmxStream {
       const Span next = after(span, 1);
       load_scales(span);
       zero<kRowsOfMatrices>();
-      const std::byte* a = a_of(span, 0);
+      const std::byte* a = a_of(span);
       half_of_all<6, 0>(now, a);
       half_of_all<7, 1>(now, a + kMatrixBytes);
       decode_tile(next, then);
@@ -384,7 +386,7 @@ class AmxStream {
     Tiles::multiply<kSum, kW, kA>();
   }
 
-  /// More rows of A: 16 rows of W at a time, with up to four blocks of A.
+  /// More rows of A, two to four blocks of them: 16 rows of W at a time.
   void rows_by_rows() {
     Decoded* now = decoded_.data();
     Decoded* then = now + kLongest;
@@ -396,24 +398,16 @@ class AmxStream {
       const Span next = last ? after(span, kLongest) : span;
       const std::int64_t next_rows = last ? 0 : rows + 1;
       if (rows == 0) load_scales(span);
-      for (std::int64_t block = 0; block < blocks_; block += kRowsOfMatrices) {
-        const bool at_end = block + kRowsOfMatrices >= blocks_;
-        const auto decode_next = [&] {
-          if (at_end) decode(next, next_rows, then);
-        };
-        switch (std::min<std::int64_t>(kRowsOfMatrices, blocks_ - block)) {
-          case 1:
-            multiply<1>(span, now, rows, block, decode_next);
-            break;
-          case 2:
-            multiply<2>(span, now, rows, block, decode_next);
-            break;
-          case 3:
-            multiply<3>(span, now, rows, block, decode_next);
-            break;
-          default:
-            multiply<4>(span, now, rows, block, decode_next);
-        }
+      const auto decode_next = [&] { decode(next, next_rows, then); };
+      switch (blocks_) {
+        case 2:
+          multiply<2>(span, now, rows, decode_next);
+          break;
+        case 3:
+          multiply<3>(span, now, rows, decode_next);
+          break;
+        default:
+          multiply<4>(span, now, rows, decode_next);
       }
       span = next;
       rows = next_rows;
@@ -422,26 +416,25 @@ class AmxStream {
   }
 
   template <int kBlocks, typename Meanwhile>
-  void multiply(const Span& span, const Decoded* w, std::int64_t rows, std::int64_t block,
-                const Meanwhile& meanwhile) {
+  void multiply(const Span& span, const Decoded* w, std::int64_t rows, const Meanwhile& meanwhile) {
     zero<kBlocks>();
-    const std::byte* a = a_of(span, block);
+    const std::byte* a = a_of(span);
     for (std::int64_t i = 0; i < span.end - span.tile; ++i, a += task_.row_bytes) {
       half_of_blocks<kBlocks, 4>(w[i][0], a);
       half_of_blocks<kBlocks, 5>(w[i][1], a + kMatrixBytes);
     }
     meanwhile();
-    scale<0>(kMatrixRows * rows, block);
-    if constexpr (kBlocks > 1) scale<1>(kMatrixRows * rows, block + 1);
-    if constexpr (kBlocks > 2) scale<2>(kMatrixRows * rows, block + 2);
-    if constexpr (kBlocks > 3) scale<3>(kMatrixRows * rows, block + 3);
+    scale<0>(kMatrixRows * rows, 0);
+    scale<1>(kMatrixRows * rows, 1);
+    if constexpr (kBlocks > 2) scale<2>(kMatrixRows * rows, 2);
+    if constexpr (kBlocks > 3) scale<3>(kMatrixRows * rows, 3);
   }
 
   template <int kBlocks, int kW>
   static void half_of_blocks(const Matrix& w, const std::byte* a) {
     Tiles::load<kW>(w.data(), kRowBytes);
     product_with<0, kW>(a);
-    if constexpr (kBlocks > 1) product_with<1, kW>(a + AmxBlocks::kBytes);
+    product_with<1, kW>(a + AmxBlocks::kBytes);
     if constexpr (kBlocks > 2) product_with<2, kW>(a + 2 * AmxBlocks::kBytes);
     if constexpr (kBlocks > 3) product_with<3, kW>(a + 3 * AmxBlocks::kBytes);
   }
@@ -456,14 +449,12 @@ class AmxStream {
   template <int kSums>
   static void zero() {
     Tiles::zero<0>();
-    if constexpr (kSums > 1) Tiles::zero<1>();
+    Tiles::zero<1>();
     if constexpr (kSums > 2) Tiles::zero<2>();
     if constexpr (kSums > 3) Tiles::zero<3>();
   }
 
-  const std::byte* a_of(const Span& span, std::int64_t block) const {
-    return task_.a + span.tile * task_.row_bytes + block * AmxBlocks::kBytes;
-  }
+  const std::byte* a_of(const Span& span) const { return task_.a + span.tile * task_.row_bytes; }
 
   void load_scales(const Span& span) {
     if (span.part < 0 && together_ > 1) {
