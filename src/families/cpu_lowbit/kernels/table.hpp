@@ -11,8 +11,8 @@
 
 namespace gemwright::cpu_lowbit {
 
-/// Rows of A that one pass of a streaming kernel over the weight serves, at most: of those that
-/// keep sums of each in registers, and of AMX.
+/// Rows of A that one pass of a streaming kernel over the weight serves, at most: of vectors, and
+/// of AMX.
 inline constexpr int kMostRows = 8;
 inline constexpr int kMostAmxRows = 64;
 /// Rows of W in a panel: columns of B that cpu_packed's micro-kernels take side by side.
