@@ -326,13 +326,7 @@ struct Consumer {
     for (int group = 0; group < Places::kTogether; ++group) {
       if (in_group.begins) change_units(block.scale[group], acc);
       if (group == 0) take_turn();
-      wgmma_fence();
-#pragma unroll
-      for (int j = 0; j < Places::kSteps; ++j) {
-        const int step = group * Places::kSteps + j;
-        Product::registers(acc, block.a[step], x + 2 * step, 1);
-      }
-      wgmma_commit();
+      issue(block, group, x, false, acc);
       if (group + 1 == Places::kTogether) {
         give_turn();
         read_next();
