@@ -31,9 +31,8 @@ CodeCost stream_cost(const Problem& problem, const CpuProfile& cpu, Isa isa) {
     // Each group of a tile multiplies a whole one, unless scales are exponents; what was multiplied
     // is scaled. As measured on a core with AMX.
     const WeightFormat& format = *problem.weight;
-    const bool exponents = format.scale == ScaleType::e8m0 && format.codes == Codes::e2m1;
     const auto groups = static_cast<double>(formats::groups_together(format, problem.k));
-    const double parts = exponents ? 1 : groups;
+    const double parts = scales_are_exponents(format) ? 1 : groups;
     return {0.035e-9 * parts, parts * (2 / model::amx_flops(cpu) + 0.9e-12)};
   }
   return {0.021e-9 + scales, 2.9 / cpu.f32_flops};
@@ -67,7 +66,8 @@ Estimate overlapped(const Problem& problem, const CpuProfile& cpu, const Setup& 
 Estimate streaming(const Problem& problem, const CpuProfile& cpu, const Setup& setup) {
   const CodeCost code = stream_cost(problem, cpu, setup.isa);
   const bool tiles = setup.isa == Isa::amx;
-  const std::int64_t m = tiles ? formats::ceil_div(problem.m, 16) * 16 : problem.m;
+  const std::int64_t block = tiles ? AmxBlocks::kRows : 1;
+  const std::int64_t m = formats::ceil_div(problem.m, block) * block;
   const double rows = static_cast<double>(m) * static_cast<double>(problem.batch);
   const double passes = std::max(1.0, rows / (tiles ? kMostAmxRows : kMostRows));
   const double codes = static_cast<double>(problem.n) * static_cast<double>(problem.k);

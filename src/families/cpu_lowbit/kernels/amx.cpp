@@ -32,14 +32,13 @@ using formats::kTile;
 using Tiles = cpu_packed::AmxTiles;
 
 constexpr std::int64_t kRowBytes = 64;  // of a matrix tile
-constexpr std::int64_t kMatrixRows = 16;
+constexpr std::int64_t kMatrixRows = AmxBlocks::kRows;
 constexpr std::int64_t kMatrixBytes = kMatrixRows * kRowBytes;
+static_assert(AmxBlocks::kBytes == 2 * kMatrixBytes);
 /// Rows of matrix tiles in a tile of W, and in the most rows of A: sums that are under way at a
 /// time.
 constexpr int kRowsOfMatrices = 4;
 static_assert(kMostAmxRows == kRowsOfMatrices * kMatrixRows);
-/// Bytes ahead in the stream of codes that are asked for, into L2.
-constexpr std::int64_t kCodesAhead = 12288;
 
 /// A matrix tile.
 using Matrix = std::array<std::uint16_t, kMatrixBytes / 2>;
@@ -53,11 +52,6 @@ struct alignas(64) Entries {
 
   __m512i load() const { return _mm512_load_si512(words.data()); }
 };
-
-/// Whether a scale times an entry is the entry with another exponent.
-bool exact_by_exponents(const WeightFormat& format) {
-  return format.scale == ScaleType::e8m0 && format.codes == Codes::e2m1;
-}
 
 /// code - zero for every zero point.
 const Entries* less_zero_points() {
@@ -91,10 +85,10 @@ class CodeRows {
         zeros_(weight.format.zero == Zero::symmetric
                    ? nullptr
                    : weight.data + weight.layout.zeros + tile_row * groups_ * kTile),
-        exponents_(exact_by_exponents(weight.format) && together_ > 1
+        exponents_(scales_are_exponents(weight.format) && together_ > 1
                        ? weight.data + weight.layout.scales + tile_row * groups_ * kTile
                        : nullptr),
-        tables_(less_zero_points()) {
+        tables_(zeros_ == nullptr ? nullptr : less_zero_points()) {
     for (std::size_t i = 0; i < 32; ++i) {
       entries_.words[i] = numeric::to_bf16(weight.entries[i % 16]);
       places_.words[i] = static_cast<std::uint16_t>(2 * (i % 8 / 2 * together_ / 4));

@@ -137,7 +137,7 @@ void decode_codes(const Weight& weight, std::int64_t tile_row, std::int64_t begi
     }
     const std::byte* data = weight.data + weight.layout.codes +
                             (tile_row * weight.layout.tiles_k + tile) * weight.layout.tile_bytes;
-    const std::byte* ahead = data + kAhead;
+    const std::byte* ahead = data + kCodesAhead;
     for (std::int64_t quarter = 0; quarter < 4; ++quarter) {
       for (std::int64_t line = 0; line < weight.layout.tile_bytes / 4; line += 64, ahead += 64) {
         _mm_prefetch(reinterpret_cast<const char*>(ahead), _MM_HINT_T1);

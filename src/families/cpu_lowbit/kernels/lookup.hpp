@@ -23,10 +23,6 @@ namespace {
 
 using formats::kTile;
 
-// Bytes ahead in the stream of codes that are asked for, into L2: past the end of the page, where
-// the processor's own prefetcher stops.
-constexpr std::int64_t kAhead = 12288;
-
 // The scales of the 64 rows of a tile: of a pair of rows (n, n + 8) one number each, or where a
 // tile has several groups four each, those of columns 16 s ....
 template <bool kFine>
@@ -116,7 +112,7 @@ void add_tile(const Isa& isa, const std::byte* codes, const std::byte* a, std::i
   }
   for (int pair = 0; pair < 32; ++pair, codes += 64, sums += kRows * 32) {
     const __m512i line = _mm512_loadu_si512(codes);
-    _mm_prefetch(reinterpret_cast<const char*>(codes + kAhead), _MM_HINT_T1);
+    _mm_prefetch(reinterpret_cast<const char*>(codes + kCodesAhead), _MM_HINT_T1);
     const auto low = isa.entries(line, 0);
     const auto high = isa.entries(line, 1);
 #pragma GCC unroll 8

@@ -15,6 +15,9 @@ namespace gemwright::cpu_lowbit {
 /// of AMX.
 inline constexpr int kMostRows = 8;
 inline constexpr int kMostAmxRows = 64;
+/// Bytes ahead in the stream of codes that are asked for, into L2: past the end of the page, where
+/// the processor's own prefetcher stops.
+inline constexpr std::int64_t kCodesAhead = 12288;
 /// Rows of W in a panel: columns of B that cpu_packed's micro-kernels take side by side.
 inline constexpr std::int64_t kPanelRows = 16;
 
@@ -76,6 +79,11 @@ struct AmxBlocks {
   /// Where a row's first element is, and those of a block that begins with it.
   static std::int64_t place(std::int64_t row) { return row / kRows * kBytes + row % kRows * 4; }
 };
+
+/// Whether a scale times an entry is that entry with another exponent.
+inline bool scales_are_exponents(const WeightFormat& format) {
+  return format.scale == ScaleType::e8m0 && format.codes == Codes::e2m1;
+}
 
 /// Columns that are summed as integers before the sum is scaled, at most: 256 codes of A add up to
 /// less than 2^15.
